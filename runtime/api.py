@@ -203,7 +203,7 @@ def _load(
         found = readable(folders)
     targets = _targets(found)
     # On other threads, drivers start and weights are checked while this one imports numpy.
-    _start_drivers(targets[0])
+    _start_drivers(targets[0], device)
     weights = Weights(folders[0]) if len(folders) == 1 else None
     from .session import Session
 
@@ -221,11 +221,11 @@ def _load(
         return Session(variant, watched, store_binaries, custom_ops)
 
 
-def _start_drivers(target: str) -> None:
+def _start_drivers(target: str, device: str) -> None:
     if target == "opencl":
-        from .opencl.find import DRIVERS
+        from .opencl.find import start
 
-        DRIVERS.start()
+        start(device)
     elif target == "glsl":
         from .opengl.egl import DRIVERS
 

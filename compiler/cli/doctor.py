@@ -19,7 +19,6 @@ from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
 from ...runtime.opencl import drivers, trials
 from ...runtime.opencl.find import advice
-from ...runtime.opencl.library import library
 from ...runtime.processor import instructions, processor_name, usable_cores
 from ..devices.attached import match
 from ..user_cache import user_cache
@@ -29,7 +28,7 @@ from .shell import Command, Failure
 PACKAGES: Mapping[str, str] = {
     "tflgpu": "",
     "numpy": "",
-    "pyopencl": "the loader of OpenCL's drivers",
+    "pyopencl": "memory of OpenCL that others use: pip install pyopencl",
     "intel-opencl-rt": "an OpenCL driver for the CPU: pip install 'tflgpu[cpu]'",
     "pocl-binary-distribution": "an OpenCL driver for the CPU: pip install 'tflgpu[pocl]'",
     "moderngl": "OpenGL: pip install 'tflgpu[gl]'",
@@ -126,13 +125,9 @@ def _package(name: str, gives: str) -> Item:
 
 
 def _opencl() -> list[Item]:
-    """The loader, and each driver with what became of its trial."""
+    """Each driver with what became of its trial."""
     items = []
-    try:
-        items.append(Item("loader", "found", library()._name))
-    except DeviceError as error:
-        items.append(Item("loader", "", str(error)))
-    if named := os.environ.get(drivers.VENDORS):
+    if named := drivers.chosen_place():
         items.append(Item(drivers.VENDORS, named, "the only place where drivers are looked for"))
     for trial in trials.known().drivers:
         name = str(trial.driver)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
+from typing import Any
 
 from ..launch import attempt
-from .drivers import Driver, only, register
+from .drivers import Driver
 from .trials import DeviceTrial, DriverTrial
 
 MODULE = "tflgpu.runtime.opencl.probe"
@@ -16,12 +16,16 @@ CACHES = ("POCL_CACHE_DIR", "CUDA_CACHE_PATH")
 """Variables that name the folders from which drivers would answer without compiling."""
 
 
-def try_driver(trial: DriverTrial) -> None:
-    """Fill in what becomes of a driver: each kind of device, down to vectors it can handle."""
+def try_driver(trial: DriverTrial) -> list[tuple[Any, DeviceTrial]]:
+    """Fill in what becomes of a driver: each kind of device, down to vectors it can handle.
+
+    Returns the devices with keys that are greater for better ones.
+    """
+    found = []
     first = Attempt(trial.driver, 0, 0)
     trial.devices = []
     trial.failure = first.failure if first.devices is None else ""
-    for index, (name, version, preferred) in enumerate(first.devices or ()):
+    for index, (name, version, preferred, key) in enumerate(first.devices or ()):
         if any(device.is_(name, version) for device in trial.devices):
             continue
         device = DeviceTrial(name, version, index)
@@ -32,17 +36,17 @@ def try_driver(trial: DriverTrial) -> None:
             if lanes < preferred and not device.widest():
                 device.lanes[lanes] = Attempt(trial.driver, lanes, index).failure
         trial.devices.append(device)
+        found.append((key, device))
+    return found
 
 
 class Attempt(attempt.Attempt):
     """What a process with one driver said about its devices, and about one of them.
 
-    A device is its name, the version of its driver and its preferred lanes.
+    A device is its name, the version of its driver, its preferred lanes and the key.
     """
 
     def __init__(self, driver: Driver, lanes: int, index: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            vendors = Path(folder, "vendors")
-            register(vendors, [driver.library])
             caches = dict.fromkeys(CACHES, folder)
-            super().__init__(MODULE, (lanes, index), caches | only(vendors))
+            super().__init__(MODULE, (driver.library, lanes, index), caches)

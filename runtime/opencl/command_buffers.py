@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
-from .library import OpenCLError, OwnedHandles, handles, library
+from .functions import functions_of
+from .library import OpenCLError, OwnedHandles, handles
 
 EXTENSION = "cl_khr_command_buffer"
 LEAKING = frozenset({"Intel(R) OpenCL"})
@@ -65,7 +66,8 @@ class CommandBuffers:
 
 def _function(platform: int, name: str) -> Callable[..., Any]:
     result, *parameters = _FUNCTIONS[name]
-    address = library().clGetExtensionFunctionAddressForPlatform(platform, name.encode())
+    find = functions_of(platform)["clGetExtensionFunctionAddressForPlatform"]
+    address = find(platform, name.encode())
     if not address:
         raise OpenCLError(name, _INVALID_VALUE)
     function: Callable[..., Any] = CFUNCTYPE(result, *parameters)(address)

@@ -20,9 +20,9 @@ PACKAGES = ("lib/libintelocl.so",)
 LINKING = {"libpocl": ("ld", "gcc")}
 """The programs that a driver links kernels with, by the beginning of its library's name."""
 VENDORS = "OCL_ICD_VENDORS"
-"""The variable of a folder or file in which the loader looks for drivers instead of `SYSTEM`."""
-HOME = "PYOPENCL_HOME"
-"""The variable of a folder whose `.libs` is where the loader in pyopencl's wheels looks, too."""
+"""The variable of a folder or file in which loaders look for drivers instead of `SYSTEM`."""
+OURS = "tflgpu-vendors"
+"""The name of a folder that `register` fills, for loaders that others in this process use."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def installed() -> list[Driver]:
     if sys.platform != "linux":
         return []
     found = {driver.library: driver for driver in _registered()}
-    if not os.environ.get(VENDORS):
+    if not chosen_place():
         for name in PACKAGES:
             library = Path(sys.prefix, name)
             if library.exists():
@@ -70,9 +70,20 @@ def installed() -> list[Driver]:
     return list(found.values())
 
 
+def chosen_place() -> str:
+    """The only place where to look for drivers, if the environment names one."""
+    named = os.environ.get(VENDORS, "")
+    return "" if Path(named).name == OURS else named
+
+
 def register(folder: Path, libraries: Sequence[str]) -> None:
-    """Make a folder register exactly these drivers (OSError)."""
+    """Make a folder register exactly these drivers (OSError).
+
+    Not those beside the loader in pyopencl's wheels, which finds them anyway.
+    """
     folder.mkdir(mode=0o700, exist_ok=True)
+    beside = {str(home / ".libs") for home in _loader_homes()}
+    libraries = [library for library in libraries if os.path.dirname(library) not in beside]
     names = {f"{number:02}.icd": library for number, library in enumerate(libraries)}
     for name, library in names.items():
         (folder / name).write_text(f"{library}\n", encoding="utf-8")
@@ -93,19 +104,15 @@ def _registered() -> Iterator[Driver]:
 
 
 def _folders() -> list[Path]:
-    system = [Path(named)] if (named := os.environ.get(VENDORS)) else [SYSTEM, _ENVIRONMENT]
-    return [*system, *(home / ".libs" for home in loader_homes())]
+    if named := chosen_place():
+        return [Path(named)]
+    return [SYSTEM, _ENVIRONMENT, *(home / ".libs" for home in _loader_homes())]
 
 
-def loader_homes() -> list[Path]:
-    """Where pyopencl is installed, whose wheels contain a loader."""
+def _loader_homes() -> list[Path]:
+    """Where pyopencl is installed: in its `.libs`, the loader in its wheels looks for drivers."""
     package = find_spec("pyopencl")
     return [Path(home) for home in (package and package.submodule_search_locations) or ()]
-
-
-def only(folder: Path) -> dict[str, str]:
-    """The variables that make any loader look for drivers in one folder only."""
-    return {VENDORS: str(folder), HOME: str(folder)}
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
-from ctypes import c_uint
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..background import Startup
+from ..background import in_background
 from ..callers import warn_caller
-from ..environment import variables
 from ..errors import DeviceError, DeviceWarning
+from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, matching
 from ..launch.unusable import Unusable
-from .drivers import VENDORS, only
+from . import platforms
+from .drivers import VENDORS, chosen_place
 from .info import describe
-from .library import OpenCLError, call, driver_call, handles, query
+from .library import OpenCLError, driver_call, query
 from .pocl import pocl_version
 from .trials import known
 
@@ -30,17 +31,16 @@ if TYPE_CHECKING:
 _CONTEXT_DEVICES = 0x1081
 _QUEUE_CONTEXT, _QUEUE_DEVICE, _QUEUE_PROPERTIES = 0x1090, 0x1091, 0x1093
 _OUT_OF_ORDER = 1
-_DEVICE_TYPE_ALL = 0xFFFFFFFF
 
 
 def devices() -> list[DeviceInfo]:
     """The OpenCL devices present that work, best first (DeviceError)."""
-    return [info for info, _ in _ranked()]
+    return [info for info, _ in _ranked(present())]
 
 
 def unusable() -> list[Unusable]:
     """The devices and drivers that do not work (DeviceError)."""
-    DRIVERS.wait()
+    DRIVER_PROCESS.start()
     found = []
     for trial in known().drivers:
         advice = trial.driver.advice()
@@ -108,7 +108,7 @@ def _of_queue(queue: int, name: int) -> int:
 
 def advice() -> str:
     """What to do where no driver is found."""
-    if named := os.environ.get(VENDORS):
+    if named := chosen_place():
         return (
             f"the environment variable {VENDORS} makes the loader look for drivers in {named} "
             f"only; unset it, or name a folder with .icd files"
@@ -117,17 +117,23 @@ def advice() -> str:
 
 
 def _select(name: str) -> tuple[DeviceInfo, int]:
-    present, broken = _ranked(), unusable()
+    broken = unusable()
+    meant = [each for each in broken if name.lower() in each.name.lower()]
+    found = _ranked(_likely(name))
+    if not any(name in ("auto", str(info)) or _is_named(info, name) for info, _ in found):
+        found = _ranked(present())
     if name == "auto":
-        if broken and not present:
+        if broken and not found:
             raise DeviceError("\n".join(map(str, broken)))
         for each in broken:
             _warn(str(each))
-        return matching(name, present, "OpenCL", advice())[0]
-    meant = [each for each in broken if name.lower() in each.name.lower()]
-    if meant and not any(name.lower() in str(info).lower() for info, _ in present):
+    elif meant and not any(_is_named(info, name) for info, _ in found):
         raise DeviceError("\n".join(map(str, meant)))
-    return matching(name, present, "OpenCL", advice())[0]
+    return matching(name, found, "OpenCL", advice())[0]
+
+
+def _is_named(info: DeviceInfo, name: str) -> bool:
+    return name.lower() in str(info).lower()
 
 
 @cache
@@ -135,11 +141,10 @@ def _warn(text: str) -> None:
     warn_caller(DeviceWarning(text))
 
 
-def _ranked() -> list[tuple[DeviceInfo, int]]:
-    """The devices that work with the driver's handles, best first (DeviceError)."""
-    DRIVERS.wait()
+def _ranked(handles: Sequence[int]) -> list[tuple[DeviceInfo, int]]:
+    """Those of these devices, given as the driver's handles, that work, best first."""
     found = []
-    for handle in present():
+    for handle in handles:
         # A driver that cannot even describe its device is of no use.
         with suppress(OpenCLError):
             info = _as_tried(describe(handle))
@@ -171,37 +176,34 @@ def preference(info: DeviceInfo) -> tuple[Any, ...]:
 
 
 def present() -> list[int]:
-    """The driver's handle of each device, platform by platform (DeviceError)."""
-    try:
-        found = c_uint()
-        call("clGetPlatformIDs", 0, None, found)
-        platforms = handles(*[0] * found.value)
-        call("clGetPlatformIDs", len(platforms), platforms, None)
-    except OpenCLError:
-        # This is how the loader says that no driver is installed.
-        return []
-    return [handle for platform in platforms for handle in _handles(platform)]
+    """The handles of all devices whose drivers may be loaded (DeviceError)."""
+    return _of(known().usable())
 
 
-def _handles(platform: int) -> list[int]:
-    count = c_uint()
-    # A driver whose hardware is absent fails with DEVICE_NOT_FOUND.
-    with suppress(OpenCLError):
-        call("clGetDeviceIDs", platform, _DEVICE_TYPE_ALL, 0, None, count)
-        found = handles(*[0] * count.value)
-        call("clGetDeviceIDs", platform, _DEVICE_TYPE_ALL, len(found), found, None)
-        return list(found)
-    return []
+def _likely(name: str) -> list[int]:
+    """Those of the drivers that alone need be loaded for a device of this name (DeviceError)."""
+    return _of(known().likely(name))
 
 
-def _start_drivers() -> None:
+def _of(libraries: Sequence[str]) -> list[int]:
+    DRIVER_PROCESS.start()
+    if not known().drivers:
+        return platforms.devices_of_loader()
+    # For the loader, if something else in this process uses it.
+    os.environ.setdefault(VENDORS, str(known().vendors()))
+    return platforms.devices(libraries)
+
+
+def start(name: str) -> None:
+    """Begin to load the drivers for a device of this name on another thread (DeviceError).
+
+    A driver brings a compiler, which takes about as long to load as numpy.
+    """
+    DRIVER_PROCESS.start()
+    in_background(lambda: _start(name), "OpenCL drivers")
+
+
+def _start(name: str) -> None:
     # Whoever asks for devices later gets the error.
     with suppress(DeviceError):
-        trials = known()
-        # The loader, which reads variables once, is to load no driver that does not work.
-        with variables(only(trials.vendors()) if trials.drivers else {}):
-            present()
-
-
-DRIVERS = Startup(_start_drivers, "OpenCL drivers")
-"""Starting every installed driver that works."""
+        _likely(name)

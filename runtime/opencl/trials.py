@@ -1,7 +1,7 @@
 """Which drivers work, found out once in processes of their own and remembered in the user's cache.
 
     <user's cache>/tflgpu/drivers/<digest>/trials.txt     what was found out
-                                           vendors/*.icd  the drivers that may be loaded
+                                           tflgpu-vendors/*.icd  those that may be loaded
 
 The digest is that of the installed drivers' files, of the programs that they link kernels with, and
 of the processor's instructions: if one of them changes, all drivers are tried again.
@@ -21,9 +21,9 @@ from ..cache.private_files import check_private, make_private
 from ..callers import warn_caller
 from ..errors import CacheWarning, PlanError
 from ..processor import instruction_set
-from .drivers import Driver, installed, register
+from .drivers import OURS, Driver, installed, register
 
-VERSION = 2
+VERSION = 3
 """Of the kernels that are tried and of the files; part of the digest."""
 _FILE = "trials.txt"
 
@@ -42,6 +42,8 @@ class DeviceTrial:
     """Why it cannot handle vectors of so many floats; empty if it can."""
     instructions: list[str] = field(default_factory=list)
     """Those of the processor that its kernels can use by name."""
+    rank: int = 0
+    """Its place among all devices, of which the best one has 0."""
 
     def is_(self, name: str, version: str) -> bool:
         """Whether it is the device with this text and this version of its driver."""
@@ -93,12 +95,31 @@ class Trials:
         from .attempt import try_driver
 
         with ThreadPoolExecutor(len(self.drivers) or 1) as pool:
-            list(pool.map(try_driver, self.drivers))
+            found = [pair for pairs in pool.map(try_driver, self.drivers) for pair in pairs]
+        for rank, (_, device) in enumerate(sorted(found, key=lambda pair: pair[0], reverse=True)):
+            device.rank = rank
         self._remember()
 
+    def usable(self) -> list[str]:
+        """The libraries of the drivers that may be loaded."""
+        return [trial.driver.library for trial in self.drivers if trial.usable()]
+
+    def likely(self, name: str) -> list[str]:
+        """Those of them that should have the best device with this in its text, or any of "auto".
+
+        A driver that had no device when it was tried may have one now.
+        """
+        ranked = [
+            (device.rank, driver.library)
+            for driver, device in self._devices()
+            if device.widest() and (name == "auto" or name.lower() in device.name.lower())
+        ]
+        idle = [each.driver.library for each in self.drivers if each.usable() and not each.devices]
+        return [*idle, min(ranked)[1]] if ranked else self.usable()
+
     def vendors(self) -> Path:
-        """The folder that registers the drivers that may be loaded, and no others."""
-        return self._folder / "vendors"
+        """The folder that registers the drivers that may be loaded, for loaders of others."""
+        return self._folder / OURS
 
     def device(self, name: str, version: str) -> DeviceTrial | None:
         """What is known of a device, given its text and its driver's version."""
@@ -133,8 +154,9 @@ class Trials:
                 number += 1
                 self.drivers[number].failure = words[0]
             elif kind == "device":
-                name, version, index = words
-                self.drivers[number].devices.append(DeviceTrial(name, version, int(index)))
+                name, version, index, rank = words
+                device = DeviceTrial(name, version, int(index), rank=int(rank))
+                self.drivers[number].devices.append(device)
             elif kind == "instruction":
                 self.drivers[number].devices[-1].instructions.append(words[0])
             else:
@@ -147,7 +169,8 @@ class Trials:
         for trial in self.drivers:
             yield f"driver\t{_word(trial.failure)}"
             for device in trial.devices:
-                yield f"device\t{_word(device.name)}\t{_word(device.version)}\t{device.index}"
+                name, version = map(_word, (device.name, device.version))
+                yield f"device\t{name}\t{version}\t{device.index}\t{device.rank}"
                 for lanes, reason in device.lanes.items():
                     yield f"{lanes}\t{_word(reason)}"
                 for instruction in device.instructions:
@@ -171,7 +194,7 @@ class Trials:
 
     def _write(self) -> None:
         make_private(self._folder)
-        register(self.vendors(), [trial.driver.library for trial in self.drivers if trial.usable()])
+        register(self.vendors(), self.usable())
         # Other processes may be reading it, or writing it, too.
         temporary = self._folder / f"{_FILE}.{os.getpid()}"
         temporary.write_text("".join(f"{line}\n" for line in self._lines()), encoding="utf-8")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from devices import fake
@@ -60,7 +62,7 @@ def test_pocl_version() -> None:
 
 
 def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "present", list)
+    monkeypatch.setattr(find.platforms, "devices", lambda _: [])
     monkeypatch.setattr(find, "unusable", list)
     monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     assert find.devices() == []
@@ -69,15 +71,15 @@ def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "present", list)
+    monkeypatch.setattr(find.platforms, "devices", lambda _: [])
     monkeypatch.setattr(find, "unusable", list)
     monkeypatch.setenv("OCL_ICD_VENDORS", "/nonsense")
     with pytest.raises(DeviceError, match=r"OCL_ICD_VENDORS makes .* in /nonsense only; unset it"):
         select_device()
 
 
-def test_no_loader() -> None:
-    """Without OpenCL's library the error says what to install."""
+def test_no_loader(tmp_path: Path) -> None:
+    """Without drivers and OpenCL's library the error says what to install."""
     code = (
         "import ctypes\n"
         "def fail(name, *_, **__): raise OSError(name)\n"
@@ -87,7 +89,11 @@ def test_no_loader() -> None:
         "except DeviceError as error: print(error)\n"
     )
     output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=os.environ | {"OCL_ICD_VENDORS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "OpenCL is not installed" in output.stdout
     assert "pip install 'tflgpu[cpu]'" in output.stdout
