@@ -161,7 +161,7 @@ class Functions(dict[str, Any]):
 
         Its arguments must be objects of ctypes.
         """
-        function = FUNCTION(self._address(name))
+        function: Any = FUNCTION(self._address(name))
         function.__name__ = name
         return function
 
