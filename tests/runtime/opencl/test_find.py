@@ -12,7 +12,7 @@ import pytest
 from devices import fake
 
 from tflgpu.runtime import DeviceError, devices
-from tflgpu.runtime.opencl import find
+from tflgpu.runtime.opencl import find, platforms
 from tflgpu.runtime.opencl.find import select_device
 from tflgpu.runtime.opencl.pocl import pocl_version
 
@@ -62,7 +62,7 @@ def test_pocl_version() -> None:
 
 
 def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find.platforms, "devices", lambda _: [])
+    monkeypatch.setattr(platforms, "devices", lambda _: [])
     monkeypatch.setattr(find, "unusable", list)
     monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     assert find.devices() == []
@@ -71,7 +71,7 @@ def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find.platforms, "devices", lambda _: [])
+    monkeypatch.setattr(platforms, "devices", lambda _: [])
     monkeypatch.setattr(find, "unusable", list)
     monkeypatch.setenv("OCL_ICD_VENDORS", "/nonsense")
     with pytest.raises(DeviceError, match=r"OCL_ICD_VENDORS makes .* in /nonsense only; unset it"):
