@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .frozen import dataclass
 from .inputs import device_arrays
 from .launch.commands import Buffers
 from .launch.device import Device

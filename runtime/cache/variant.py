@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ..frozen import dataclass
 from ..background import in_background
 from ..errors import PlanError
 from ..plan.file import from_bytes

@@ -7,11 +7,11 @@ loading a model, and an application that has such an object has imported its lib
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from ..errors import DeviceError, InputError
+from ..frozen import dataclass
 
 _LIBRARIES = ("pyopencl", "moderngl", "wgpu")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..errors import DeviceError
+from ..frozen import dataclass
 from ..plan.kernels import Kernel
 from ..plan.records import Argument, Persistent, Plan, Region
 from ..plan.running import Schedule

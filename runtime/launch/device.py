@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ..errors import DeviceError
+from ..frozen import dataclass
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from .callers_memory import CallersMemory

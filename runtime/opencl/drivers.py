@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
+
+from ..frozen import dataclass
 
 SYSTEM = Path("/etc/OpenCL/vendors")
 """Where Linux registers drivers, each by a file that names its library."""

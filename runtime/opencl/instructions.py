@@ -7,8 +7,8 @@ compiler may not know the instruction, or may end the process over it, so that i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ..frozen import dataclass
 from ..processor import instructions
 
 

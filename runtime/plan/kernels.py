@@ -1,7 +1,6 @@
 """What a plan says about its kernels. They are records of the plan."""
 
-from dataclasses import dataclass
-
+from ..frozen import dataclass
 from .codec import Digest, Extent, UInt32
 
 

@@ -6,9 +6,9 @@ Fields are added at the end of a record; any other change raises the format vers
 offsets are in bytes, grids and groups in work-items.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from ..frozen import dataclass
 from .codec import Digest, Extent, Int32, Int64, UInt8, UInt32, UInt64
 from .kernels import Companion, Kernel
 from .running import NOTHING, Limits, Schedule, Submission, TensorBuffer

@@ -3,9 +3,9 @@
 The compiler works these out once, so that no runtime has to. They are records of the plan.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from ..frozen import dataclass
 from .codec import Extent, Int32, UInt32, UInt64
 
 
