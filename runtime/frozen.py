@@ -23,6 +23,8 @@ def _values(self: Any) -> tuple[Any, ...]:
 class _Methods:
     """What takes the place of the methods that would be written for a class."""
 
+    __match_args__: tuple[str, ...] = ()
+
     def __init__(self, *values: Any, **named: Any) -> None:
         names = self.__match_args__
         content = self.__dict__
