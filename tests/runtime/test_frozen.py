@@ -55,7 +55,8 @@ def test_defaults_are_made_anew() -> None:
 @pytest.mark.parametrize("arguments", [(), (1, 2, [], 4)])
 @pytest.mark.parametrize("named", [{}, {"z": 1}])
 def test_what_does_not_fit(arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-    for each in (Point, Reference):
+    kinds: list[Any] = [Point, Reference]
+    for each in kinds:
         with pytest.raises(TypeError):
             each(*arguments, **named)
         with pytest.raises(TypeError):
