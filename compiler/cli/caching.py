@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.filesize import decimal
 
 from ...runtime.cache.folder import SHOWN_DIGITS
-from ...runtime.cache.housekeeping import Entry, entries, problems, prune
+from ...runtime.cache.housekeeping import entries, problems, prune
 from ..user_cache import user_cache
 from . import caching_stores as stores
 from .paths import CachePlace
-from .printing import count_of, json_option, print_json, print_table
+from .printing import Answer, Column, Listing, count_of, json_option, minute, tell
 from .shell import Failure, Program, note
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
@@ -24,6 +23,26 @@ user_cache_argument = click.argument(
     "cache", metavar="[CACHE]", type=CachePlace(), default=user_cache
 )
 """A cache: the folder or the URL of a store; by default the folder of the user's own cache."""
+
+
+ENTRIES = (
+    Column("path", value=attrgetter("folder")),
+    Column("model", "model", text=lambda entry: entry.model or "(damaged)"),
+    Column(
+        *("", "variant"),
+        text=lambda entry: entry.folder.name + (" (edited)" if entry.edited else ""),
+    ),
+    Column("shapes", "shapes", attrgetter("choices"), right=True),
+    Column("binaries", "devices", right=True),
+    Column("bytes", "size", attrgetter("size"), lambda entry: decimal(entry.size), right=True),
+    Column("edited"),
+    Column("used", "last used", text=lambda entry: minute(entry.used)),
+    Column(
+        *("fingerprint", "fingerprint", lambda entry: entry.folder.parent.name),
+        text=lambda entry: entry.folder.parent.name[:SHOWN_DIGITS],
+    ),
+)
+"""Of compiled models in a folder."""
 
 
 @click.group(cls=Program, short_help="List, check, prune or clear a cache folder.")
@@ -37,17 +56,15 @@ def cache() -> None:
 @cache.command("list")
 @user_cache_argument
 @json_option
-def list_command(cache: Path | str, as_json: bool) -> None:
+def list_command(cache: Path | str) -> None:
     """List the compiled models in CACHE, least recently used first."""
     if isinstance(cache, str):
-        stores.list_store(cache, as_json)
+        stores.list_store(cache)
         return
     found = entries(cache)
     total = sum(entry.size for entry in found)
-    if as_json:
-        print_json({"entries": [_as_dict(entry) for entry in found], "bytes": total})
-        return
-    _print_entries(f"{count_of(found)}, {decimal(total)}", found)
+    listed = Listing(f"{count_of(found)}, {decimal(total)}", ENTRIES, found, always=True)
+    Answer({"entries": listed, "bytes": total}).print()
 
 
 @cache.command()
@@ -59,25 +76,22 @@ def list_command(cache: Path | str, as_json: bool) -> None:
     help="For a store: a public key, or its file, one of which must have signed each model.",
 )
 @json_option
-def verify(cache: Path | str, trust: tuple[str, ...], as_json: bool) -> None:
+def verify(cache: Path | str, trust: tuple[str, ...]) -> None:
     """Check every file in CACHE; the exit code is 1 if a compiled model cannot be loaded."""
     if isinstance(cache, str):
-        stores.verify_store(cache, trust, as_json)
+        stores.verify_store(cache, trust)
         return
     if trust:
         raise click.UsageError("--trust is for stores, given by a URL")
     checked = [(entry, *problems(entry)) for entry in entries(cache)]
     damaged = [message for _, fatal, _ in checked for message in fatal]
-    if as_json:
-        print_json(
-            {
-                "ok": not damaged,
-                "entries": [
-                    {**_as_dict(entry), "problems": fatal, "binary_problems": binaries}
-                    for entry, fatal, binaries in checked
-                ],
-            }
+    said = [
+        {**described, "problems": fatal, "binary_problems": binaries}
+        for described, (_, fatal, binaries) in zip(
+            Listing("", ENTRIES, [entry for entry, *_ in checked]).objects(), checked, strict=True
         )
+    ]
+    Answer({"ok": not damaged, "entries": said}).print()
     for entry, _, binaries in checked:
         if entry.edited:
             note(f"{entry.folder} is edited: {', '.join(entry.edited)}")
@@ -85,8 +99,7 @@ def verify(cache: Path | str, trust: tuple[str, ...], as_json: bool) -> None:
             note(message)
     if damaged:
         raise Failure("\n".join(damaged))
-    if not as_json:
-        click.echo(f"{count_of(checked)}, no damage found")
+    tell(f"{count_of(checked)}, no damage found")
 
 
 def _parse_size(context: click.Context, parameter: click.Parameter, value: str) -> int:
@@ -107,67 +120,30 @@ def _parse_size(context: click.Context, parameter: click.Parameter, value: str) 
     help="Size to keep at most, such as 500M or 2GiB; 0 removes everything.",
 )
 @json_option
-def prune_command(cache: Path | str, max_size: int, as_json: bool) -> None:
+def prune_command(cache: Path | str, max_size: int) -> None:
     """Remove the least recently used models until CACHE is small enough.
 
     Stores do not know what is used: there, the models published first are removed.
     """
-    _remove(cache, max_size, as_json)
+    _remove(cache, max_size)
 
 
 @cache.command()
 @user_cache_argument
 @json_option
-def clear(cache: Path | str, as_json: bool) -> None:
+def clear(cache: Path | str) -> None:
     """Remove all compiled models from CACHE; other files in the folder stay."""
-    _remove(cache, 0, as_json)
+    _remove(cache, 0)
 
 
-def _remove(cache: Path | str, size: int, as_json: bool) -> None:
+def _remove(cache: Path | str, size: int) -> None:
     if isinstance(cache, str):
-        stores.prune_store(cache, size, as_json)
+        stores.prune_store(cache, size)
         return
     removed = prune(cache, size)
     left = sum(entry.size for entry in entries(cache))
-    if as_json:
-        print_json({"removed": [_as_dict(entry) for entry in removed], "bytes": left})
-        return
     freed = decimal(sum(entry.size for entry in removed))
-    _print_entries(f"{len(removed)} removed, {freed}; {decimal(left)} left", removed)
+    title = f"{len(removed)} removed, {freed}; {decimal(left)} left"
+    Answer({"removed": Listing(title, ENTRIES, removed, always=True), "bytes": left}).print()
     if left > size:
         note("the rest is being written by other processes")
-
-
-def _print_entries(title: str, found: list[Entry]) -> None:
-    if not found:
-        click.echo(title)
-    print_table(
-        title,
-        ("model", "variant", "shapes", "devices", "size", "last used", "fingerprint"),
-        [
-            (
-                entry.model or "(damaged)",
-                entry.folder.name + (" (edited)" if entry.edited else ""),
-                entry.choices,
-                entry.binaries,
-                decimal(entry.size),
-                datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M"),
-                entry.folder.parent.name[:SHOWN_DIGITS],
-            )
-            for entry in found
-        ],
-        right=("shapes", "devices", "size"),
-    )
-
-
-def _as_dict(entry: Entry) -> dict[str, Any]:
-    return {
-        "path": entry.folder,
-        "model": entry.model,
-        "fingerprint": entry.folder.parent.name,
-        "bytes": entry.size,
-        "shapes": entry.choices,
-        "binaries": entry.binaries,
-        "edited": entry.edited,
-        "used": entry.used,
-    }

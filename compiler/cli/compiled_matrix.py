@@ -16,8 +16,23 @@ from rich.progress import Progress as ProgressBar
 
 from ..fleet.result import Result
 from ..fleet.tasks import Task
-from .printing import print_json, print_table
+from .printing import Answer, Column, Listing
 from .shell import Failure, asked_for
+
+
+def _column(result: Result) -> str:
+    row = result.row
+    return f"{row.target}-{row.precision}-{row.profile}"
+
+
+RESULTS = (
+    Column("", "model", text=lambda result: result.task.model.name),
+    Column("", "variant", text=lambda result: result.variant or _column(result)),
+    Column("status", "status"),
+    Column("", "findings", text=lambda result: len(result.findings) or "", right=True),
+    Column("seconds", "seconds", text="{:.2f}", right=True),
+    Column("", "size", text=lambda result: decimal(result.bytes), right=True),
+)
 
 Count = Callable[[Result], None]
 """Called with each result as it comes."""
@@ -69,21 +84,19 @@ class _Lines:
 
 
 def print_matrix(
-    results: Sequence[Result], manifest: str, unbuilt: Mapping[Task, Exception], as_json: bool
+    results: Sequence[Result], manifest: str, unbuilt: Mapping[Task, Exception]
 ) -> None:
     """Print results, as a table or as JSON; Failure if any of them failed.
 
     `manifest` is the path or URL of the rows; `unbuilt` has the reasons why a
     driver could not compile the kernels of a task.
     """
-    if as_json:
-        variants = [
-            {**asdict(result.row), "path": result.path, **(result.report or {})}
-            for result in results
-        ]
-        print_json({"manifest": manifest, "variants": variants})
-    else:
-        _print_table(results)
+    variants = [
+        {**asdict(result.row), "path": result.path, **(result.report or {})} for result in results
+    ]
+    count = Counter(result.status for result in results)
+    title = ", ".join(f"{number} {status}" for status, number in sorted(count.items()))
+    Answer({"manifest": manifest, "variants": variants}, [Listing(title, RESULTS, results)]).print()
     failures = [f"{_label(result)}: {result.row.error}" for result in results if result.error]
     if failures:
         failures.insert(0, f"{len(failures)} of {len(results)} compilations failed:")
@@ -98,30 +111,5 @@ def print_matrix(
         raise Failure("\n".join(failures))
 
 
-def _print_table(results: Sequence[Result]) -> None:
-    count = Counter(result.status for result in results)
-    print_table(
-        ", ".join(f"{number} {status}" for status, number in sorted(count.items())),
-        ("model", "variant", "status", "findings", "seconds", "size"),
-        [
-            (
-                result.task.model.name,
-                result.variant or _column(result),
-                result.status,
-                len(result.findings) or "",
-                f"{result.seconds:.2f}",
-                decimal(result.bytes),
-            )
-            for result in results
-        ],
-        right=("findings", "seconds", "size"),
-    )
-
-
 def _label(result: Result) -> str:
     return f"{result.task.model} for {_column(result)}"
-
-
-def _column(result: Result) -> str:
-    row = result.row
-    return f"{row.target}-{row.precision}-{row.profile}"

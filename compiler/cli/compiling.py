@@ -33,7 +33,7 @@ from .device_names import DeviceName
 from .options import fleet_options, models_argument, output_option, tolerance_option
 from .passphrases import passphrases
 from .paths import CachePlace
-from .printing import json_option, kernels_in_launches, operators_of, print_json, print_table
+from .printing import Answer, json_option, kernels_in_launches, operators_of, properties
 from .shell import Command, note, warn
 from .stages import progress
 from .tuning_search import search_here
@@ -83,7 +83,6 @@ def compile_command(
     prebuild: str,
     jobs: int,
     scheduler: str,
-    as_json: bool,
 ) -> None:
     """Compile models into a cache folder.
 
@@ -119,7 +118,7 @@ def compile_command(
     if single:
         for error in unbuilt.values():
             raise error
-        _print_single(results[0], where, search, as_json)
+        _print_single(results[0], where, search)
     else:
         order = {task: number for number, task in enumerate(tasks)}
         results.sort(key=lambda result: order[result.task])
@@ -130,7 +129,7 @@ def compile_command(
         )
         for text in dict.fromkeys(texts):
             warn(text)
-        print_matrix(results, where.manifest, unbuilt, as_json)
+        print_matrix(results, where.manifest, unbuilt)
 
 
 def _prebuild(result: Result, device: str, show: Progress) -> TflgpuError | None:
@@ -161,7 +160,7 @@ def _warn_about_targets(options: Sequence[Options]) -> None:
         )
 
 
-def _print_single(result: Result, where: Place, search: bool, as_json: bool) -> None:
+def _print_single(result: Result, where: Place, search: bool) -> None:
     """Print what became of the only task, in detail; raise its error if it failed."""
     if result.error:
         raise result.error
@@ -176,11 +175,9 @@ def _print_single(result: Result, where: Place, search: bool, as_json: bool) -> 
         )
     for text in _warnings(result, search):
         warn(text)
-    if as_json:
-        print_json({"path": result.path, **result.report, "tuning": tuning or None})
-        return
-    print_table(plan.model, ("property", "value"), _rows(plan, result.report, tuning))
-    click.echo(result.path)
+    table = properties(plan.model, _rows(plan, result.report, tuning), "property", "value")
+    said = {"path": result.path, **result.report, "tuning": tuning or None}
+    Answer(said, [table, str(result.path)]).print()
 
 
 def _warnings(result: Result, search: bool) -> Iterator[str]:

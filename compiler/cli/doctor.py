@@ -8,9 +8,8 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import click
 
@@ -22,7 +21,7 @@ from ...runtime.opencl.find import advice
 from ...runtime.processor import instructions, processor_name, usable_cores
 from ..devices.attached import match
 from ..user_cache import user_cache
-from .printing import json_option, print_json, print_table
+from .printing import Answer, Column, Listing, json_option
 from .shell import Command, Failure
 
 PACKAGES: Mapping[str, str] = {
@@ -66,7 +65,7 @@ class Item:
 
 @click.command(cls=Command, short_help="Examine drivers, programs and packages.")
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor() -> None:
     """Examine the installation: versions, drivers, devices, programs and packages.
 
     Every OpenCL driver is tried anew in a process of its own. Exit code 1 if no device works. Put
@@ -78,22 +77,18 @@ def doctor(as_json: bool) -> None:
 
         adapters.try_again()
     found, error = _devices()
+    programs = [Item(name, shutil.which(name) or "", gives) for name, gives in PROGRAMS.items()]
+    devices = [Item(str(info), match(info).profile.name, info.target) for info in found]
     report = {
-        "system": _system(),
-        "packages": [_package(name, gives) for name, gives in PACKAGES.items()],
-        "opencl": _opencl(),
-        "devices": [Item(str(info), match(info).profile.name, info.target) for info in found],
-        "programs": [
-            Item(name, shutil.which(name) or "", gives) for name, gives in PROGRAMS.items()
-        ],
+        "system": _listing("System", _system()),
+        "packages": _listing(
+            "Packages", [_package(*each) for each in PACKAGES.items()], missing=True
+        ),
+        "opencl": _listing("OpenCL drivers", _opencl()),
+        "devices": _listing("Devices that work, with the profile and target of each", devices),
+        "programs": _listing("Programs", programs, missing=True),
     }
-    if as_json:
-        print_json(
-            {name: [asdict(item) for item in items] for name, items in report.items()}
-            | {"usable": bool(found)}
-        )
-    else:
-        _print(report)
+    Answer({**report, "usable": bool(found)}).print()
     if not found:
         raise Failure(f"no device works; {error or advice()}")
 
@@ -157,25 +152,15 @@ def _devices() -> tuple[list[DeviceInfo], str]:
         return [], str(error)
 
 
-TITLES = {
-    "system": "System",
-    "packages": "Packages",
-    "opencl": "OpenCL drivers",
-    "devices": "Devices that work, with the profile and target of each",
-    "programs": "Programs",
-}
+def _listing(title: str, items: Sequence[Item], missing: bool = False) -> Listing:
+    """A section. With `missing`, notes say what an item gives, which matters if it is missing."""
 
+    def note(item: Item) -> str:
+        return "" if missing and item.found else item.note
 
-def _print(report: Mapping[str, Sequence[Item]]) -> None:
-    for name, title in TITLES.items():
-        rows: list[tuple[Any, ...]] = [
-            (item.name, item.found or "missing", item.note if _worth(name, item) else "")
-            for item in report[name]
-        ]
-        columns = ("", "", "") if any(row[2] for row in rows) else ("", "")
-        print_table(title, columns, [row[: len(columns)] for row in rows])
-
-
-def _worth(section: str, item: Item) -> bool:
-    """Whether to print a note: what a package or program gives matters only if it is missing."""
-    return section not in ("packages", "programs") or not item.found
+    columns = (
+        Column("name", ""),
+        Column("found", "", text=lambda item: item.found or "missing"),
+        Column("note", "" if any(map(note, items)) else None, text=note),
+    )
+    return Listing(title, columns, items)

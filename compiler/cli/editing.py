@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ from ..tools.editing.edit import (
     revert_edit,
     try_edit,
 )
+from ..tools.editing.launches import LaunchTrial
 from .chosen_variant import newest_variant
 from .input_arrays import RANDOM, picture_inputs, read_inputs
 from .options import attached_option, cache_argument, input_options, model_option
 from .paths import FilePath
-from .printing import full_names_option, json_option, print_json, print_table
-from .shell import Command, Failure, note
+from .printing import JSON, Answer, Column, Listing, full_names_option, json_option
+from .shell import Command, Failure, asked_for, note
 from .stages import progress
 from .whole_file import write_whole
 
@@ -65,7 +66,6 @@ def edit(
     mean: tuple[float, ...],
     std: tuple[float, ...],
     tolerance: float | None,
-    as_json: bool,
 ) -> None:
     """Try a changed KERNEL of CACHE, a cache folder or a variant's folder.
 
@@ -85,13 +85,14 @@ def edit(
     check_editable(variant.plan, index)
     if revert:
         folder = revert_edit(variant, index)
-        _print(as_json, {"path": folder, "kernel": record.name}, f"{record.name} is as compiled")
+        said = {"path": folder, "kernel": record.name}
+        Answer(said, [f"{record.name} is as compiled"]).print()
         return
     file = file or Path(record.name).with_suffix(Path(record.file).suffix)
     if not file.exists():
         write_whole(file, variant.sources[record.file].encode())
         told = f"{file} has the text of {record.name}: change it, then run this command again"
-        _print(as_json, {"path": variant.folder, "kernel": record.name, "file": file}, told)
+        Answer({"path": variant.folder, "kernel": record.name, "file": file}, [told]).print()
         return
     text = read_source(file)
     if text == variant.sources[record.file]:
@@ -116,22 +117,12 @@ def edit(
             )
         except BuildError as error:
             raise Failure(_with_lines(error, text)) from error
-    if as_json:
-        print_json(_as_dict(trial))
-    else:
-        _show(trial)
+    _answer(trial).print()
     if not trial.ok:
         wrong = "".join(f"\n  {text}" for text in _wrong(trial))
         raise Failure(f"the results of {trial.kernel} differ:{wrong}")
-    if not as_json:
+    if not asked_for(JSON):
         _tell(trial, path is not None)
-
-
-def _print(as_json: bool, value: dict[str, Any], text: str) -> None:
-    if as_json:
-        print_json(value)
-    else:
-        click.echo(text)
 
 
 def _with_lines(error: BuildError, source: str) -> str:
@@ -162,59 +153,48 @@ def _tell(trial: Trial, litert: bool) -> None:
         note("give the model's file with --model to compare with LiteRT as well")
 
 
-def _show(trial: Trial) -> None:
-    print_table(
-        f"Launches of {trial.kernel}",
-        ("operators", "largest error", "allowed", "original us", "edited us", "ratio"),
-        [
-            (
-                launch.label,
-                _largest(launch.outputs),
-                f"{max(item.tolerance for item in launch.outputs):.3g}",
-                f"{launch.before * 1e6:.1f}",
-                f"{launch.after * 1e6:.1f}",
-                f"{launch.ratio:.2f}",
-            )
-            for launch in trial.launches
-        ],
-        right=("largest error", "allowed", "original us", "edited us", "ratio"),
-        names=("operators",),
-    )
+COMPARED = [*map(Column, ("name", "ok", "max_error", "tolerance", "problem"))]
+
+LAUNCHES = (
+    Column("label", "operators", names=True),
+    Column("", "largest error", lambda each: _largest("max_error", each), "{:.3g}", right=True),
+    Column("", "allowed", lambda each: _largest("tolerance", each), "{:.3g}", right=True),
+    Column("before", "original us", text=lambda each: f"{each.before * 1e6:.1f}", right=True),
+    Column("after", "edited us", text=lambda each: f"{each.after * 1e6:.1f}", right=True),
+    Column("ratio", "ratio", text="{:.2f}", right=True),
+    Column("outputs", value=lambda launch: _compared(launch.outputs)),
+)
+
+OUTPUTS = (
+    Column("", "output", text=lambda row: row[1].name),
+    Column("", "compared with", text=itemgetter(0)),
+    Column("", "largest error", lambda row: row[1].max_error, "{:.3g}", right=True),
+    Column("", "allowed", lambda row: row[1].tolerance, "{:.3g}", right=True),
+    Column("", "verdict", text=lambda row: _verdict(row[1])),
+)
+
+
+def _answer(trial: Trial) -> Answer:
+    launches = Listing(f"Launches of {trial.kernel}", LAUNCHES, trial.launches)
     rows = [("the original kernel", item) for item in trial.outputs]
     rows += [("LiteRT", item) for item in trial.litert]
-    print_table(
-        "Outputs of the model",
-        ("output", "compared with", "largest error", "allowed", "verdict"),
-        [
-            (item.name, other, f"{item.max_error:.3g}", f"{item.tolerance:.3g}", _verdict(item))
-            for other, item in rows
-        ],
-        right=("largest error", "allowed"),
-    )
     before, after = trial.before * 1e3, trial.after * 1e3
-    click.echo(f"the whole model: {before:.3f} ms, edited {after:.3f} ms, ratio {trial.ratio:.2f}")
+    whole = f"the whole model: {before:.3f} ms, edited {after:.3f} ms, ratio {trial.ratio:.2f}"
+    said = {
+        **{key: getattr(trial, key) for key in ("ok", "kernel", "kept", "before", "after")},
+        **{"ratio": trial.ratio, "path": trial.folder, "launches": launches},
+        **{"outputs": _compared(trial.outputs), "litert": _compared(trial.litert)},
+    }
+    return Answer(said, [launches, Listing("Outputs of the model", OUTPUTS, rows), whole])
 
 
-def _largest(outputs: tuple[Comparison, ...]) -> str:
-    return f"{max(item.max_error for item in outputs):.3g}"
+def _compared(items: Sequence[Comparison]) -> list[dict[str, Any]]:
+    return Listing("", COMPARED, items).objects()
+
+
+def _largest(name: str, launch: LaunchTrial) -> float:
+    return max(float(getattr(item, name)) for item in launch.outputs)
 
 
 def _verdict(item: Comparison) -> str:
     return item.problem or ("ok" if item.ok else "differs")
-
-
-def _as_dict(trial: Trial) -> dict[str, Any]:
-    def compared(items: tuple[Comparison, ...]) -> list[dict[str, Any]]:
-        keys = ("name", "ok", "max_error", "tolerance", "problem")
-        return [{key: getattr(item, key) for key in keys} for item in items]
-
-    return {
-        **{key: getattr(trial, key) for key in ("ok", "kernel", "kept")},
-        "path": trial.folder,
-        "launches": [
-            {**asdict(launch), "outputs": compared(launch.outputs)} for launch in trial.launches
-        ],
-        "outputs": compared(trial.outputs),
-        "litert": compared(trial.litert),
-        **{key: getattr(trial, key) for key in ("before", "after", "ratio")},
-    }

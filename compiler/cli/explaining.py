@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import click
 
 from ..choices import each_choice
-from ..errors import Finding
 from ..events import Event
 from ..options import Options
 from ..tools.explain import Explanation, ImplementationChoice
@@ -16,8 +16,8 @@ from ..tools.explain import explain as explain_model
 from .compile_options import compile_options, format_options
 from .options import model_argument
 from .paths import FilePath
-from .printing import full_names_option, json_option, print_json, print_table
-from .shape_choices import per_choice, print_choice
+from .printing import Answer, Column, Listing, full_names_option, json_option
+from .shape_choices import per_choice
 from .shell import Command, Failure
 from .stages import progress
 
@@ -46,9 +46,7 @@ NAMED = 6
     "kernels have their tiles and work-groups.",
 )
 @json_option
-def explain(
-    model: Path, options: Options, dump: Path | None, everything: bool, as_json: bool
-) -> None:
+def explain(model: Path, options: Options, dump: Path | None, everything: bool) -> None:
     """Show which rewrites of MODEL were applied or declined and why, and what cannot run."""
     choices = each_choice(model, options)
     if dump and len(choices) > 1:
@@ -58,12 +56,7 @@ def explain(
             found = [explain_model(model, each, show, dump) for each in choices]
         except OSError as error:
             raise Failure(f"cannot write to {dump}: {error.strerror}") from error
-    if as_json:
-        print_json(per_choice(choices, [explanation.as_dict() for explanation in found]))
-        return
-    for choice, explanation in zip(choices, found, strict=True):
-        print_choice(choice, choices)
-        _print_explanation(explanation, everything)
+    per_choice(choices, [_answer(explanation, everything) for explanation in found]).print()
 
 
 def _grouped(events: Iterable[Event], most: int | None) -> list[tuple[str, str | None, int, str]]:
@@ -82,61 +75,80 @@ def _named(names: Sequence[str], most: int | None) -> str:
     return ", ".join([*names[:most], *(["..."] if most and names[most:] else [])])
 
 
-def _print_explanation(explanation: Explanation, everything: bool) -> None:
-    _print_summary(explanation)
+def _answer(explanation: Explanation, everything: bool) -> Answer:
     grouped = _grouped(explanation.events, None if everything else NAMED)
+    applied = [row for row in grouped if row[1] is None]
+    declined = [row for row in grouped if row[1]]
     half = any(choice.arithmetic == "half" for choice in explanation.choices)
-    print_table(
-        "Rewrites applied",
-        ("rewrite", "times", "operators"),
-        [(name, count, names) for name, reason, count, names in grouped if reason is None],
-        right=("times",),
-        width=WIDTH,
+    title = "Implementations" if everything else "Implementations; --all shows why not others"
+    arithmetic = Column("arithmetic", "arithmetic" if half else None)
+    choices = Listing(title, (*CHOICES, arithmetic), explanation.choices, WIDTH)
+    findings = Listing("Operators that cannot run", FINDINGS, explanation.findings, WIDTH)
+    fallback = Listing("Operators that run on LiteRT", FINDINGS, explanation.fallback, WIDTH)
+    others = [
+        (_origins(choice), f"{name}: {reason}")
+        for choice in explanation.choices
+        for name, reason in choice.unsupported
+    ]
+    sizes = [(_origins(choice), why) for choice in explanation.choices for why in choice.sizes]
+    unsupported = "Implementations that do not support an operator"
+    more = (
+        Listing(unsupported, (OPERATORS, _nth(1, "unsupported", names=True)), others, WIDTH),
+        Listing("Tiles and work-groups", (OPERATORS, _nth(1, "reason")), sizes, WIDTH),
     )
-    print_table(
-        "Rewrites declined",
-        ("rewrite", "reason", "times", "operators"),
-        [(name, reason, count, names) for name, reason, count, names in grouped if reason],
-        right=("times",),
-        width=WIDTH,
-        names=("reason",),
-    )
-    print_table(
-        "Implementations" if everything else "Implementations; --all shows why not others",
-        ("operators", "implementation", *(["arithmetic"] if half else [])),
+    return Answer(
+        {
+            "profile": explanation.profile,
+            "operators": explanation.operators,
+            "passes": [event.as_dict() for event in explanation.events],
+            "findings": findings,
+            "choices": choices,
+            "fallback": fallback,
+            "no_half": explanation.no_half,
+        },
         [
-            (_origins(choice), choice.implementation, *([choice.arithmetic] if half else []))
-            for choice in explanation.choices
+            *_summary(explanation),
+            Listing("Rewrites applied", (REWRITE, TIMES, NAMES), applied, WIDTH),
+            Listing("Rewrites declined", (REWRITE, REASON, TIMES, NAMES), declined, WIDTH),
+            choices,
+            *(more if everything else ()),
+            findings,
+            fallback,
         ],
-        width=WIDTH,
     )
-    if everything:
-        print_table(
-            "Implementations that do not support an operator",
-            ("operators", "unsupported"),
-            [
-                (_origins(choice), f"{name}: {reason}")
-                for choice in explanation.choices
-                for name, reason in choice.unsupported
-            ],
-            width=WIDTH,
-            names=("unsupported",),
-        )
-        print_table(
-            "Tiles and work-groups",
-            ("operators", "reason"),
-            [(_origins(c), reason) for c in explanation.choices for reason in c.sizes],
-            width=WIDTH,
-        )
-    _print_findings("Operators that cannot run", explanation.findings)
-    _print_findings("Operators that run on LiteRT", explanation.fallback)
+
+
+def _nth(number: int, heading: str, right: bool = False, names: bool = False) -> Column:
+    """A column of tuples, for people only."""
+    return Column("", heading, text=itemgetter(number), right=right, names=names)
+
+
+REWRITE, REASON = _nth(0, "rewrite"), _nth(1, "reason", names=True)
+TIMES, NAMES = _nth(2, "times", right=True), _nth(3, "operators")
+OPERATORS = _nth(0, "operators")
 
 
 def _origins(choice: ImplementationChoice) -> str:
     return " + ".join(map(str, choice.operators))
 
 
-def _print_summary(explanation: Explanation) -> None:
+CHOICES = (
+    Column("operators", "operators", _origins),
+    Column("implementation", "implementation"),
+    Column("others"),
+    Column("unsupported", value=lambda each: [f"{name}: {why}" for name, why in each.unsupported]),
+    Column("sizes"),
+)
+
+FINDINGS = (
+    Column("index"),
+    Column("operator", "operator", text=lambda each: f"{each.index} {each.operator}"),
+    Column("reason", "reason", names=True),
+    Column("advice", "advice"),
+)
+
+
+def _summary(explanation: Explanation) -> Iterator[Listing | str]:
     """How many operators run where, and the reasons of those that do not run on the device."""
     elsewhere = [*explanation.findings, *explanation.fallback]
     total = explanation.operators
@@ -145,30 +157,16 @@ def _print_summary(explanation: Explanation) -> None:
         counts.append(f"{len(explanation.fallback)} on LiteRT")
     if explanation.findings:
         counts.append(f"{len(explanation.findings)} cannot run")
-    click.echo(f"{', '.join(counts)} (profile {explanation.profile}).\n")
+    yield f"{', '.join(counts)} (profile {explanation.profile}).\n"
     if explanation.no_half:
-        click.echo(f"f16 is stored only, and computed in single: {explanation.no_half}.\n")
+        yield f"f16 is stored only, and computed in single: {explanation.no_half}.\n"
     reasons: dict[str, list[str]] = {}
     for finding in elsewhere:
         reasons.setdefault(finding.reason, []).append(f"{finding.index} {finding.operator}")
-    print_table(
-        "Reasons",
-        ("operators", "reason", "such as"),
-        [
-            (len(names), reason, _named(names, NAMED))
-            for reason, names in sorted(reasons.items(), key=lambda item: -len(item[1]))
-        ],
-        right=("operators",),
-        width=WIDTH,
-        names=("reason",),
+    columns = (
+        Column("", "operators", text=lambda row: len(row[1]), right=True),
+        Column("", "reason", text=itemgetter(0), names=True),
+        Column("", "such as", text=lambda row: _named(row[1], NAMED)),
     )
-
-
-def _print_findings(title: str, findings: Sequence[Finding]) -> None:
-    print_table(
-        title,
-        ("operator", "reason", "advice"),
-        [(f"{f.index} {f.operator}", f.reason, f.advice) for f in findings],
-        width=WIDTH,
-        names=("reason",),
-    )
+    rows = sorted(reasons.items(), key=lambda item: -len(item[1]))
+    yield Listing("Reasons", columns, rows, WIDTH)

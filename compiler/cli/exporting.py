@@ -21,7 +21,7 @@ from .chosen_variant import newest_variant, variants_for
 from .device_names import DeviceName
 from .options import cache_argument, model_option, shape_option, signature_option
 from .paths import FilePath
-from .printing import json_option, print_json
+from .printing import Answer, json_option
 from .shell import Command, note
 
 
@@ -77,7 +77,6 @@ def export(
     backend: str | None,
     profiles: tuple[str, ...],
     weights: str,
-    as_json: bool,
 ) -> None:
     """Write the compiled model in CACHE as a C99 project, with its runtime and a demo.
 
@@ -99,10 +98,7 @@ def export(
         if variant.edited:
             note(f"{variant.folder} is edited: {', '.join(variant.edited)}")
     files = sorted(path.name for path in output.iterdir())
-    if as_json:
-        print_json({"folder": str(output), "files": files})
-    else:
-        click.echo(f"{output}: {', '.join(files)}")
+    Answer({"folder": output, "files": files}, [f"{output}: {', '.join(files)}"]).print()
 
 
 def _alone(variant: Variant) -> Variant:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.filesize import decimal
@@ -16,23 +17,26 @@ from ...runtime.cache.variant import Variant
 from ...runtime.errors import InputError
 from ...runtime.input_shapes import choices_of, described_choices, signatures_of
 from ...runtime.plan.kernels import Kernel
-from ...runtime.plan.records import PlacedTensor, Plan, Region
+from ...runtime.plan.records import Dispatch, Persistent, PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
 from ..tools.editing.edit import find_kernel
 from ..tools.machine_code import COMPILERS
 from .chosen_variant import newest_variant
-from .machine_code import described, print_machine_code
+from .machine_code import described, machine_code_answer
 from .options import cache_argument, model_option, shape_option, signature_option
 from .paths import FilePath
 from .printing import (
+    JSON,
+    Answer,
+    Column,
+    Listing,
     console,
     full_names_option,
     json_option,
     kernels_in_launches,
-    print_json,
-    print_table,
+    properties,
 )
-from .shell import Command
+from .shell import Command, asked_for
 from .writing_report import write_report
 
 BAR = 32
@@ -84,7 +88,6 @@ def inspect(
     profile: Path | None,
     compare: Path | None,
     compiler: str | None,
-    as_json: bool,
 ) -> None:
     """Show the compiled model in CACHE, a cache folder or a variant's folder."""
     if source is not None and (html is not None or compiler is not None):
@@ -102,18 +105,13 @@ def inspect(
     chosen = COMPILERS[compiler] if compiler else None
     if html is not None:
         write_report(variant, html, model, profile, compare, chosen)
-        if as_json:
-            print_json({"path": variant.folder, "html": html})
-        else:
-            click.echo(html)
+        Answer({"path": variant.folder, "html": html}, [str(html)]).print()
     elif chosen is not None:
-        print_machine_code(variant, chosen, as_json)
+        machine_code_answer(variant, chosen).print()
     elif source is not None:
-        _print_source(variant, _find_kernel(variant.plan, source), as_json)
-    elif as_json:
-        print_json(_as_dict(variant))
+        _print_source(variant, _find_kernel(variant.plan, source))
     else:
-        _print_plan(variant)
+        _answer(variant).print()
 
 
 def _find_kernel(plan: Plan, wanted: str) -> Kernel:
@@ -123,10 +121,10 @@ def _find_kernel(plan: Plan, wanted: str) -> Kernel:
         raise click.BadParameter(str(error), param_hint="--source") from error
 
 
-def _print_source(variant: Variant, kernel: Kernel, as_json: bool) -> None:
+def _print_source(variant: Variant, kernel: Kernel) -> None:
     text = variant.sources[kernel.file]
-    if as_json:
-        print_json({"name": kernel.name, "file": kernel.file, "source": text})
+    if asked_for(JSON):
+        Answer({"name": kernel.name, "file": kernel.file, "source": text}).print()
     elif sys.stdout.isatty():
         language = "c" if variant.plan.target == "opencl" else "glsl"
         console().print(Syntax(text, language, background_color="default", word_wrap=True))
@@ -134,68 +132,41 @@ def _print_source(variant: Variant, kernel: Kernel, as_json: bool) -> None:
         click.echo(text, nl=not text.endswith("\n"))
 
 
-def _as_dict(variant: Variant) -> dict[str, Any]:
+def _answer(variant: Variant) -> Answer:
     plan = variant.plan
-    return {
-        "path": variant.folder,
-        **{key: getattr(plan, key) for key in ("model", "fingerprint", "compiler")},
-        **{key: getattr(plan, key) for key in ("target", "precision", "profile")},
-        "inputs": [asdict(info) for info in plan.inputs],
-        "outputs": [asdict(info) for info in plan.outputs],
-        "signatures": signatures_of(plan),
-        "input_shapes": choices_of(plan),
-        "memory": {
-            **asdict(plan.memory),
-            "arena": plan.arena_size,
-            "weights": plan.weights_size,
+    dispatches, persistent, parts = _dispatches(plan), _persistent(plan), _parts(plan)
+    shown = [_summary(variant), dispatches, persistent, parts, _tensors(plan)]
+    return Answer(
+        {
+            "path": variant.folder,
+            **{key: getattr(plan, key) for key in ("model", "fingerprint", "compiler")},
+            **{key: getattr(plan, key) for key in ("target", "precision", "profile")},
+            **{"inputs": plan.inputs, "outputs": plan.outputs},
+            **{"signatures": signatures_of(plan), "input_shapes": choices_of(plan)},
+            "memory": {
+                **asdict(plan.memory),
+                "arena": plan.arena_size,
+                "weights": plan.weights_size,
+            },
+            "kernels": [
+                {
+                    **{key: getattr(kernel, key) for key in ("name", "file", "group")},
+                    "edited": index in plan.edits,
+                }
+                for index, kernel in enumerate(plan.kernels)
+            ],
+            "dispatches": dispatches,
+            "persistent": persistent,
+            "parts": parts,
+            "tensors": [
+                {**asdict(tensor), "region": tensor.region.name.lower()} for tensor in plan.tensors
+            ],
         },
-        "kernels": [
-            {
-                "name": kernel.name,
-                "file": kernel.file,
-                "group": kernel.group,
-                "edited": index in plan.edits,
-            }
-            for index, kernel in enumerate(plan.kernels)
-        ],
-        "dispatches": [
-            {
-                "label": dispatch.label,
-                "kernel": plan.kernels[dispatch.kernel].name,
-                "grid": dispatch.grid,
-                "group": plan.kernels[dispatch.kernel].group,
-                "flops": dispatch.flops,
-                "why": dispatch.why,
-                "operators": dispatch.operators,
-            }
-            for dispatch in plan.dispatches
-        ],
-        "persistent": [
-            {
-                "kernel": plan.kernels[record.kernel].name,
-                "first": record.first,
-                "count": record.count,
-            }
-            for record in plan.persistent
-        ],
-        "parts": [
-            {
-                "label": part.label,
-                "file": part.file,
-                "before": part.before,
-                "operators": part.operators,
-                "inputs": [plan.host_tensors[index].name for index in part.inputs],
-                "outputs": [plan.host_tensors[index].name for index in part.outputs],
-            }
-            for part in plan.parts
-        ],
-        "tensors": [
-            {**asdict(tensor), "region": tensor.region.name.lower()} for tensor in plan.tensors
-        ],
-    }
+        shown,
+    )
 
 
-def _print_plan(variant: Variant) -> None:
+def _summary(variant: Variant) -> Listing:
     plan = variant.plan
     rows = (
         ("model", plan.model),
@@ -216,87 +187,102 @@ def _print_plan(variant: Variant) -> None:
             f"lower bound {decimal(plan.memory.lower_bound)})",
         ),
     )
-    print_table(str(variant.folder), ("property", "value"), rows)
-    _print_dispatches(plan)
-    print_table(
-        "Persistent kernels, each running several dispatches in one launch",
-        ("dispatches", "kernel"),
-        [
-            (
-                f"{record.first} to {record.end - 1}",
-                f"{record.kernel} {plan.kernels[record.kernel].name}",
-            )
-            for record in plan.persistent
-        ],
-    )
-    print_table(
-        "Parts on the host",
-        ("operators", "file", "before dispatch", "reads", "writes"),
-        [
-            (part.label, part.file, part.before, *map(_named(plan), (part.inputs, part.outputs)))
-            for part in plan.parts
-        ],
-        right=("before dispatch",),
-        names=("operators", "reads", "writes"),
-    )
-    print_table(
-        "Tensors, by when they are written",
-        ("tensor", "type", "storage", "location", "bytes", "alive", "in the arena"),
-        [_tensor_row(plan, t) for t in sorted(plan.tensors, key=lambda t: (t.first, t.offset))],
-        right=("bytes",),
-        names=("tensor",),
-    )
+    return properties(str(variant.folder), rows, "property", "value")
 
 
-def _named(plan: Plan) -> Callable[[Sequence[int]], str]:
-    """The names of tensors that parts on the host read or write."""
-    return lambda indices: ", ".join(plan.host_tensors[index].name for index in indices)
+def _dispatches(plan: Plan) -> Listing:
+    def name(row: tuple[int, Dispatch]) -> str:
+        return plan.kernels[row[1].kernel].name
 
+    def group(row: tuple[int, Dispatch]) -> tuple[int, int, int]:
+        return plan.kernels[row[1].kernel].group
 
-def _print_dispatches(plan: Plan) -> None:
-    print_table(
-        "Dispatches",
-        ("#", "operators", "kernel", "grid", "group", "operations", "reason for tile and group"),
-        [
-            (
-                index,
-                dispatch.label,
-                f"{dispatch.kernel} {plan.kernels[dispatch.kernel].name}",
-                _extent(dispatch.grid),
-                _extent(plan.kernels[dispatch.kernel].group),
-                f"{dispatch.flops:,}",
-                dispatch.why,
-            )
-            for index, dispatch in enumerate(plan.dispatches)
-        ],
-        right=("#", "operations"),
-        names=("operators",),
+    columns = (
+        Column("", "#", itemgetter(0), right=True),
+        Column("label", "operators", lambda row: row[1].label, names=True),
+        Column("kernel", "kernel", name, lambda row: f"{row[1].kernel} {name(row)}"),
+        Column("grid", "grid", lambda row: row[1].grid, lambda row: _extent(row[1].grid)),
+        Column("group", "group", group, lambda row: _extent(group(row))),
+        Column("flops", "operations", lambda row: row[1].flops, "{:,}", right=True),
+        Column("why", "reason for tile and group", lambda row: row[1].why),
+        Column("operators", value=lambda row: row[1].operators),
     )
+    return Listing("Dispatches", columns, [*enumerate(plan.dispatches)])
+
+
+def _persistent(plan: Plan) -> Listing:
+    def name(record: Persistent) -> str:
+        return plan.kernels[record.kernel].name
+
+    columns = (
+        Column("", "dispatches", text=lambda record: f"{record.first} to {record.end - 1}"),
+        Column("kernel", "kernel", name, lambda record: f"{record.kernel} {name(record)}"),
+        Column("first"),
+        Column("count"),
+    )
+    title = "Persistent kernels, each running several dispatches in one launch"
+    return Listing(title, columns, plan.persistent)
+
+
+def _parts(plan: Plan) -> Listing:
+    def named(indices: Sequence[int]) -> list[str]:
+        return [plan.host_tensors[index].name for index in indices]
+
+    columns = (
+        Column("label", "operators", names=True),
+        Column("file", "file"),
+        Column("before", "before dispatch", right=True),
+        Column("operators"),
+        Column(
+            *("inputs", "reads", lambda part: named(part.inputs)),
+            text=lambda part: ", ".join(named(part.inputs)),
+            names=True,
+        ),
+        Column(
+            *("outputs", "writes", lambda part: named(part.outputs)),
+            text=lambda part: ", ".join(named(part.outputs)),
+            names=True,
+        ),
+    )
+    return Listing("Parts on the host", columns, plan.parts)
+
+
+def _tensors(plan: Plan) -> Listing:
+    """Where tensors are stored, for people."""
+    columns = (
+        Column("", "tensor", text=attrgetter("name"), names=True),
+        Column("", "type", text=lambda tensor: f"{tensor.dtype}{list(tensor.shape)}"),
+        Column("", "storage", text=storage_of),
+        Column("", "location", text=_location),
+        Column("", "bytes", text=attrgetter("size"), right=True),
+        Column("", "alive", text=partial(_alive, len(plan.dispatches))),
+        Column("", "in the arena", text=partial(_bar, plan.arena_size)),
+    )
+    rows = sorted(plan.tensors, key=lambda tensor: (tensor.first, tensor.offset))
+    return Listing("Tensors, by when they are written", columns, rows)
 
 
 def _extent(extent: tuple[int, int, int]) -> str:
     return " x ".join(map(str, extent))
 
 
-def _tensor_row(plan: Plan, tensor: PlacedTensor) -> tuple[object, ...]:
-    count = len(plan.dispatches)
+def _location(tensor: PlacedTensor) -> str:
+    if tensor.region is Region.ARENA:
+        return f"+{tensor.offset}"
+    return f"{tensor.region.name.lower()} {tensor.index}"
+
+
+def _alive(count: int, tensor: PlacedTensor) -> str:
+    """From which dispatch to which of so many."""
     first = "start" if tensor.first < 0 else tensor.first
     last = "end" if tensor.last >= count else tensor.last
-    arena = tensor.region is Region.ARENA
-    place = f"+{tensor.offset}" if arena else f"{tensor.region.name.lower()} {tensor.index}"
-    return (
-        tensor.name,
-        f"{tensor.dtype}{list(tensor.shape)}",
-        storage_of(tensor),
-        place,
-        tensor.size,
-        f"{first}..{last}",
-        _bar(tensor, plan.arena_size) if arena else "",
-    )
+    return f"{first}..{last}"
 
 
-def _bar(tensor: PlacedTensor, arena: int) -> str:
+def _bar(arena: int, tensor: PlacedTensor) -> str:
     """A bar that shows a tensor's bytes in the arena; at least one character is filled."""
+    if tensor.region is not Region.ARENA:
+        return ""
     scale = BAR / max(arena, 1)
     start = min(int(tensor.offset * scale), BAR - 1)
     end = max(start + 1, round((tensor.offset + tensor.size) * scale))

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import fields
+from functools import partial
+from operator import itemgetter
 
 from ...runtime.cache.variant import Variant
 from ..tools.machine_code import COMPILERS, Compiler, MachineCode, Module
-from .printing import print_json, print_table
+from .printing import Answer, Column, Listing
 from .shell import Failure
 
-COLUMNS = tuple(field.name for field in fields(MachineCode) if field.name != "text")
 
-
-def print_machine_code(variant: Variant, compiler: Compiler, as_json: bool) -> None:
-    """Print a table with a row for each kernel; with `as_json` its machine code, too."""
+def machine_code_answer(variant: Variant, compiler: Compiler) -> Answer:
+    """A table with a row for each kernel; for programs its machine code, too (Failure)."""
     found = machine_code(variant, compiler)
-    if as_json:
-        print_json({name: asdict(code) for name, code in found.items()})
-        return
-    print_table(
-        f"Kernels as {compiler.name} compiles them for {compiler.chip}; a loop counts once",
-        ("kernel", *(column.replace("_", " ") for column in COLUMNS)),
-        [(name, *(getattr(code, column) for column in COLUMNS)) for name, code in found.items()],
-        right=tuple(column.replace("_", " ") for column in COLUMNS),
-    )
+    title = f"Kernels as {compiler.name} compiles them for {compiler.chip}; a loop counts once"
+    names = [field.name for field in fields(MachineCode) if field.name != "text"]
+    columns = [
+        Column("", "kernel", text=itemgetter(0)),
+        *(
+            Column("", name.replace("_", " "), text=partial(_figure, name), right=True)
+            for name in names
+        ),
+    ]
+    return Answer(found, [Listing(title, columns, [*found.items()])])
+
+
+def _figure(name: str, row: tuple[str, MachineCode]) -> object:
+    return getattr(row[1], name)
 
 
 def machine_code(variant: Variant, compiler: Compiler) -> dict[str, MachineCode]:

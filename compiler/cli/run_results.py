@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from ...runtime.launch.device import DeviceInfo
@@ -15,11 +16,22 @@ from ...runtime.plan.records import Plan, TensorInfo
 from ..ir import Array
 from ..pictures.classes import Class
 from ..tools.trace.summary import TypeTime
-from .printing import operators_of, print_json, print_table
-from .tracing import print_types
+from .printing import Answer, Column, Listing, operators_of
+from .tracing import types_listing
 
 SHOWN_RECORDS = 30
 """Most things found in a picture that are printed."""
+
+
+PARTS = (
+    Column("file", "part"),
+    Column("operators", "operators", attrgetter("label"), operators_of),
+)
+
+CLASSES = (
+    Column("label", "class"),
+    Column("score", "score", text="{:.6g}", right=True),
+)
 
 
 @dataclass
@@ -44,54 +56,40 @@ class RunResult:
     trace: Path | None = None
     """The file of --trace."""
 
-    def print(self, as_json: bool) -> None:
-        """Print them as tables or as JSON."""
-        if as_json:
-            print_json(self._as_dict())
-            return
-        numbers = ("min", "mean", "max")
-        _print_records(
-            f"Outputs, computed on {computed_on(self.plan, self.device.name)}",
-            self.outputs,
-            numbers,
+    def answer(self) -> Answer:
+        """Them as tables and for programs."""
+        title = f"Outputs, computed on {computed_on(self.plan, self.device.name)}"
+        litert = "Operators on LiteRT; `tflgpu explain MODEL --fallback litert` says why"
+        ranked = "Most probable" if self.probable else "Highest scores, which are no probabilities"
+        outputs = _records(title, self.outputs)
+        parts = Listing(litert, PARTS, self.plan.parts)
+        classes = Listing(ranked, CLASSES, self.classes)
+        return Answer(
+            {
+                "device": computed_on(self.plan, str(self.device)),
+                "fallback": parts,
+                "outputs": self.outputs,
+                "classes": self.classes,
+                "shown": {"kind": self.kind, "found": self.records} if self.kind else None,
+                "output": self.written,
+                "types": self.types,
+                "trace": self.trace,
+            },
+            [
+                *(outputs, parts, classes, *self._shown(), types_listing(self.types)),
+                *(str(path) for path in (self.written, self.trace) if path is not None),
+            ],
         )
-        print_table(
-            "Operators on LiteRT; `tflgpu explain MODEL --fallback litert` says why",
-            ("part", "operators"),
-            [(part.file, operators_of(part)) for part in self.plan.parts],
-        )
-        rows = [(item.label, f"{item.score:.6g}") for item in self.classes]
-        title = "Most probable" if self.probable else "Highest scores, which are no probabilities"
-        print_table(title, ("class", "score"), rows, right=("score",))
-        self._print_shown()
-        print_types(self.types)
-        for path in (self.written, self.trace):
-            if path is not None:
-                click.echo(path)
 
-    def _print_shown(self) -> None:
-        if not self.kind:
-            return
-        if self.nothing:
-            click.echo(self.nothing)
-        shown = self.records[:SHOWN_RECORDS]
-        title = f"Found: {self.kind}"
-        if len(shown) < len(self.records):
-            title += f", the first {len(shown)} of {len(self.records)}; --json prints all"
-        right = [name for name in (shown[0] if shown else ()) if type(shown[0][name]) is not str]
-        _print_records(title, shown, right)
-
-    def _as_dict(self) -> dict[str, Any]:
-        return {
-            "device": computed_on(self.plan, str(self.device)),
-            "fallback": [{"file": part.file, "operators": part.label} for part in self.plan.parts],
-            "outputs": self.outputs,
-            "classes": [asdict(item) for item in self.classes],
-            "shown": {"kind": self.kind, "found": self.records} if self.kind else None,
-            "output": self.written,
-            "types": [asdict(row) for row in self.types],
-            "trace": self.trace,
-        }
+    def _shown(self) -> Iterator[Listing | str]:
+        if self.kind and self.nothing:
+            yield self.nothing
+        if self.kind:
+            shown = self.records[:SHOWN_RECORDS]
+            title = f"Found: {self.kind}"
+            if len(shown) < len(self.records):
+                title += f", the first {len(shown)} of {len(self.records)}; --json prints all"
+            yield _records(title, shown)
 
 
 def computed_on(plan: Plan, device: str) -> str:
@@ -114,13 +112,15 @@ def summary(info: TensorInfo, array: Array) -> dict[str, Any]:
     }
 
 
-def _print_records(
-    title: str, records: Sequence[dict[str, Any]], right: Sequence[str] = ()
-) -> None:
-    if records:
-        rows = [tuple(map(_cell, record.values())) for record in records]
-        print_table(title, tuple(records[0]), rows, right)
+def _records(title: str, records: Sequence[Mapping[str, Any]]) -> Listing:
+    """Records with the same members, of which numbers are right-aligned."""
+    columns = [
+        Column("", name, text=partial(_cell, name), right=not isinstance(value, (str, list)))
+        for name, value in (records[0] if records else {}).items()
+    ]
+    return Listing(title, columns, records)
 
 
-def _cell(value: object) -> str:
+def _cell(name: str, record: Mapping[str, Any]) -> str:
+    value = record[name]
     return f"{value:.6g}" if isinstance(value, float) else str(value)

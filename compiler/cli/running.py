@@ -131,7 +131,6 @@ def run(
     threshold: float | None,
     check: bool,
     trace_file: Path | None,
-    as_json: bool,
 ) -> None:
     """Run a model on pictures, .npy files or random numbers, and print what it computes.
 
@@ -214,7 +213,7 @@ def run(
     if trace is not None and trace_file is not None:
         write_trace(trace_file, trace, f"{plan.model} on {place.name}")
         result.types, result.trace = by_type(timed(trace.events)), trace_file
-    result.print(as_json)
+    result.answer().print()
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,13 @@ INTERRUPTED = 130
 """The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT."""
 
 
+def remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Let `asked_for` know of a flag that is not passed to the command."""
+    context.meta[parameter.opts[-1]] = value
+
+
 def remembered(*names: str, help: str) -> click.Option:
-    """An option that is not passed to the command, but that `asked_for` knows of."""
-
-    def remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-        context.meta[names[-1]] = value
-
+    """A flag that is not passed to the command, but that `asked_for` knows of."""
     return click.Option(names, is_flag=True, expose_value=False, callback=remember, help=help)
 
 

@@ -10,7 +10,7 @@ import click
 from ..tools.trace.events import Trace
 from ..tools.trace.summary import TypeTime
 from .paths import FilePath
-from .printing import print_table
+from .printing import Column, Listing
 from .whole_file import write_whole
 
 TYPES = 15
@@ -32,15 +32,17 @@ def write_trace(path: Path, trace: Trace, title: str) -> None:
     write_whole(path, trace.as_json(title).encode())
 
 
-def print_types(types: Sequence[TypeTime]) -> None:
-    """Print the time of each operator type."""
+COLUMNS = (
+    Column("operators", "operators"),
+    Column("place", "on"),
+    Column("count", "count", right=True),
+    Column("seconds", "ms", text=lambda row: f"{row.seconds * 1e3:.3f}", right=True),
+    Column("share", "share", text="{:.1%}", right=True),
+)
+
+
+def types_listing(types: Sequence[TypeTime]) -> Listing:
+    """The time of each operator type, at most so many of them."""
     rest = f", the first {TYPES} of {len(types)}" if len(types) > TYPES else ""
-    print_table(
-        f"Time by operator type, each kernel run on its own{rest}",
-        ("operators", "on", "count", "ms", "share"),
-        [
-            (row.operators, row.place, row.count, f"{row.seconds * 1e3:.3f}", f"{row.share:.1%}")
-            for row in types[:TYPES]
-        ],
-        right=("count", "ms", "share"),
-    )
+    title = f"Time by operator type, each kernel run on its own{rest}"
+    return Listing(title, COLUMNS, types[:TYPES])

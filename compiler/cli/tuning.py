@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -15,10 +16,16 @@ from ..tools.tune import TABLES
 from .compile_options import compile_options, format_options
 from .options import models_argument, output_option, scheduler_option, tolerance_option
 from .paths import FilePath
-from .printing import json_option, print_json, print_table
+from .printing import Answer, Column, Listing, json_option
 from .shell import Command, Failure, note
 from .stages import progress
 from .tuning_search import search_here
+
+TABLE = (
+    Column("device", "device", lambda each: each[1].device),
+    Column("kernels", "kernels", lambda each: len(each[1].kernels), right=True),
+    Column("path", "file", itemgetter(0)),
+)
 
 
 @click.command("tune", cls=Command, short_help="Search for the fastest sizes of kernels.")
@@ -37,7 +44,6 @@ def tune_command(
     options: list[Options],
     tolerance: float,
     scheduler: str,
-    as_json: bool,
 ) -> None:
     """Search for the fastest tiles and work-groups of the kernels of MODELS.
 
@@ -56,15 +62,7 @@ def tune_command(
         names = dict.fromkeys(each.options.tuning for each in found)
         tables = [Path(name) for name in names if name]
     read = [(path, read_table(path)) for path in tables]
-    if as_json:
-        listed = [
-            {"path": path, "device": table.device, "kernels": len(table.kernels)}
-            for path, table in read
-        ]
-        print_json({"tables": listed})
-    elif read:
-        rows = [(table.device, len(table.kernels), path) for path, table in read]
-        print_table("Tuning tables", ("device", "kernels", "file"), rows, right=("kernels",))
+    Answer({"tables": Listing("Tuning tables", TABLE, read)}).print()
     if failures:
         raise Failure("\n".join([f"{len(failures)} searches failed:", *failures]))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,12 +12,11 @@ from ..keep_f32 import settle
 from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
-from ..tools.comparison import Comparison
 from .compile_options import compile_options
 from .input_arrays import feed_of
 from .options import input_options, model_argument, tolerance_option
-from .printing import full_names_option, json_option, print_json, print_table
-from .shape_choices import per_choice, print_choice
+from .printing import Answer, Column, Listing, full_names_option, json_option
+from .shape_choices import per_choice
 from .shell import Command, Failure
 from .stages import progress
 
@@ -47,7 +46,6 @@ def verify(
     std: tuple[float, ...],
     layers: bool,
     bisect: bool,
-    as_json: bool,
 ) -> None:
     """Compile MODEL, run it, and compare its outputs with LiteRT's on the same inputs.
 
@@ -63,13 +61,8 @@ def verify(
         culprit = None
         if bisect and failed is not None:
             culprit = find_culprit(model, choices[failed], feed, show)
-    if as_json:
-        values = per_choice(choices, [_as_dict(result, layers) for result in results])
-        print_json({"ok": failed is None, **values})
-    else:
-        for choice, result in zip(choices, results, strict=True):
-            print_choice(choice, choices)
-            _print(result)
+    answer = per_choice(choices, [_answer(result, layers) for result in results])
+    Answer({"ok": failed is None, **answer.values}, answer.tables()).print()
     if failed is not None:
         found = f"\n{culprit}" if culprit else ""
         half = options.precision != "f32" and not choices[failed].keep_f32
@@ -86,47 +79,24 @@ def _message(result: verification.Verification, layers: bool) -> str:
     return f"outputs differ from LiteRT's:\n{wrong}{advice}"
 
 
-def _as_dict(result: verification.Verification, layers: bool) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "ok": result.ok,
-        "outputs": [_comparison_dict(item) for item in result.outputs],
-    }
-    if layers:
-        value["layers"] = [
-            {**_comparison_dict(item), "label": item.label} for item in result.layers
-        ]
-    return value
+COMPARED = (
+    Column("ok"),
+    Column("max_error", "largest error", text="{:.3g}", right=True),
+    Column("tolerance", "tolerance", text="{:.3g}", right=True),
+    Column("", "verdict", text=attrgetter("verdict")),
+    Column("problem"),
+    Column("kernels"),
+    Column("litert", value=attrgetter("errors")),
+    Column("spread"),
+)
+
+OUTPUTS = (Column("name", "output", names=True), *COMPARED)
+
+LAYERS = (Column("name", "tensor", names=True), Column("label", "operators", names=True), *COMPARED)
 
 
-def _comparison_dict(item: Comparison) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "ok": item.ok,
-        "max_error": item.max_error,
-        "tolerance": item.tolerance,
-        "problem": item.problem,
-        "kernels": item.kernels,
-        "litert": dict(item.errors),
-        "spread": item.spread,
-    }
-
-
-def _print(result: verification.Verification) -> None:
-    def figures(item: Comparison) -> tuple[str, str, str]:
-        return f"{item.max_error:.3g}", f"{item.tolerance:.3g}", item.verdict
-
-    numbers = ("largest error", "tolerance")
-    print_table(
-        "Tensors, in the order of dispatch",
-        ("tensor", "operators", *numbers, "verdict"),
-        [(item.name, item.label, *figures(item)) for item in result.layers],
-        right=numbers,
-        names=("tensor", "operators"),
-    )
-    print_table(
-        "Outputs",
-        ("output", *numbers, "verdict"),
-        [(item.name, *figures(item)) for item in result.outputs],
-        right=numbers,
-        names=("output",),
-    )
+def _answer(result: verification.Verification, layers: bool) -> Answer:
+    tensors = Listing("Tensors, in the order of dispatch", LAYERS, result.layers)
+    outputs = Listing("Outputs", OUTPUTS, result.outputs)
+    also = {"layers": tensors} if layers else {}
+    return Answer({"ok": result.ok, "outputs": outputs, **also}, [tensors, outputs])

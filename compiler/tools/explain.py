@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from ..codegen.binding import computes_in_half
 from ..errors import Finding, UnsupportedError
@@ -35,15 +34,6 @@ class ImplementationChoice:
     """"half" if it multiplies and adds in half precision, "single" if not."""
     sizes: tuple[str, ...]
     """Why each of its kernels has its tile and work-group, with the estimate behind it."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The choice as `tflgpu explain --json` prints it."""
-        return {
-            **{key: getattr(self, key) for key in ("implementation", "arithmetic", "others")},
-            "operators": " + ".join(map(str, self.operators)),
-            "unsupported": [f"{name}: {reason}" for name, reason in self.unsupported],
-            "sizes": self.sizes,
-        }
 
 
 def implementation_choices(
@@ -91,18 +81,6 @@ class Explanation:
     """Operators that run on LiteRT instead."""
     no_half: str = ""
     """Why precision="f16" computes in single precision; "" if it does not."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The explanation as `tflgpu explain --json` prints it."""
-        return {
-            "profile": self.profile,
-            "operators": self.operators,
-            "passes": [event.as_dict() for event in self.events],
-            "findings": [finding.as_dict() for finding in self.findings],
-            "choices": [choice.as_dict() for choice in self.choices],
-            "fallback": [finding.as_dict() for finding in self.fallback],
-            "no_half": self.no_half,
-        }
 
 
 def dump_to(folder: Path) -> Observer:

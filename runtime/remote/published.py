@@ -29,6 +29,11 @@ class Entry:
     """Whether that is because a newer version of tflgpu published it."""
 
     @property
+    def model(self) -> str:
+        """The model file's name; "" if that is not known."""
+        return self.publication.manifest.model if self.publication else ""
+
+    @property
     def size(self) -> int:
         """Bytes of its files; 0 if that is not known."""
         return self.publication.manifest.size if self.publication else 0

@@ -57,6 +57,16 @@ class KernelTime:
     """The shortest time that the device's roofline allows."""
 
     @property
+    def speed(self) -> float:
+        """Operations per second."""
+        return self.flops / self.seconds
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes per second."""
+        return self.moved / self.seconds
+
+    @property
     def roofline(self) -> float | None:
         """The share of the roofline that it reaches; None beyond it, where it is not the limit."""
         share = self.least_seconds / self.seconds
