@@ -21,7 +21,7 @@ from graphs import call, model, w, xi
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
-from tflgpu.compiler.cli import benchmarking
+from tflgpu.compiler.cli import benchmark_answer
 from tflgpu.compiler.devices.attached import profile_for
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.litert.reference import ReferenceMissingError
@@ -154,7 +154,7 @@ def test_glsl_is_measured(opengl_device: str) -> None:
 
 
 def test_the_table_names_every_kernel(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmarking, "TOP", 2)
+    monkeypatch.setattr(benchmark_answer, "TOP", 2)
     # Long labels are wrapped, but not where the result's name is.
     labels = [f"-> {k['label'].rpartition(' ')[2]}" for k in measured(opencl_device)["kernels"]]
     command = ("benchmark", DIGITS_MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
@@ -184,8 +184,8 @@ def test_shares_above_the_roofline_are_explained(opencl_device: str, tmp_path: P
     path.write_bytes(model({"y": lookup}).content)
     command = ("benchmark", "--device", opencl_device, "--rounds", 1, "--no-litert")
     assert as_json(*command, path)["kernels"][0]["roofline"] is None
-    assert benchmarking.BEYOND in invoke(*command, path).stdout
-    assert benchmarking.BEYOND not in invoke(*command, DIGITS_MODEL).stdout
+    assert benchmark_answer.BEYOND in invoke(*command, path).stdout
+    assert benchmark_answer.BEYOND not in invoke(*command, DIGITS_MODEL).stdout
 
 
 def test_without_litert_the_way_out_is_shown(
