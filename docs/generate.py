@@ -16,6 +16,7 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
+from convolutions import convolutions_markdown
 from man_page import man_page
 from plan_schema import plan_schema
 from public_api import api_markdown
@@ -157,6 +158,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "profiles": profiles_markdown,
     "half_arithmetic": half_arithmetic_markdown,
     "quantized_formulas": quantized_formulas_markdown,
+    "convolutions": convolutions_markdown,
     "picture_kernel": picture_kernel_markdown,
     "quantized_kernel": quantized_kernel_markdown,
 }

@@ -44,9 +44,8 @@ class Profile:
     tile_slices: int
     """Most slices of output channels that a work-item of a convolution computes."""
     fused_channels: int
-    """Most channels for fusing a depthwise convolution with the 1x1 convolution after it."""
-    fused_outputs: int
-    """Most output channels for fusing them, however many the depthwise convolution has."""
+    """Most channels for fusing a depthwise convolution with the 1x1 convolution after it; on
+    processors, of the latter's output."""
     winograd_channels: int
     """Fewest input and output channels for Winograd's algorithm; 0 disables it."""
     winograd_squares: int
@@ -117,7 +116,6 @@ LIMITS = {
     "accumulators": (1, 64),
     "tile_slices": (1, 8),
     "fused_channels": (0, 4096),
-    "fused_outputs": (0, 4096),
     "winograd_channels": (0, 65536),
     "winograd_squares": (1, 1 << 24),
     "transposed_thin": (0, 16),

@@ -17,6 +17,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.cli import main
 from tflgpu.compiler.codegen import render
 from tflgpu.compiler.devices import Profile
+from tflgpu.compiler.ops import OPS
 
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 DIGITS = ROOT / "samples" / "digits" / "digits.tflite"
@@ -33,6 +34,14 @@ def test_every_generated_part_has_a_page() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
     named = [name for text in texts for name in re.findall(r"<!-- generated: (\w+) -->", text)]
     assert sorted(named) == sorted(GENERATE["PARTS"])
+
+
+def test_every_convolution_has_its_place() -> None:
+    """In the table of its implementations, each with profiles that choose it."""
+    table = GENERATE["PARTS"]["convolutions"]()
+    rows = [line.split(" | ") for line in table.splitlines()[2:]]
+    assert [row[0].strip("| `") for row in rows] == [r.name for r in OPS["CONV_2D"].implementations]
+    assert all(row[2] for row in rows)
 
 
 def test_a_part_that_is_not_current_is_found() -> None:

@@ -54,7 +54,7 @@ def _unsupported_reason(depthwise: Op, op: Op, target: Target) -> str | None:
         return "its epilogue reads more than scalar constants"
     inputs, outputs = depthwise.output.shape[3], op.output.shape[3]
     device = target.device
-    if max(inputs, outputs) > device.fused_channels and outputs > device.fused_outputs:
+    if (outputs if target.on_processor else max(inputs, outputs)) > device.fused_channels:
         return f"{inputs} and {outputs} channels are too many for {device.name}"
     if target.on_processor and not fits(op.output.shape[2], inputs, target):
         return f"a row of {inputs} channels exceeds {device.local_memory} bytes of local memory"
