@@ -26,6 +26,8 @@ class Accessor(ABC):
 
     row_major = True
     """Whether the tensor lies in memory as on the host."""
+    repeats_index = False
+    """Whether reading a slice contains its index more than once, which then must not change it."""
     pairs = False
     """Whether an element of the array is two slices."""
 

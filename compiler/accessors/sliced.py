@@ -110,6 +110,10 @@ class Sliced(Slices):
         return self.codec.pairs
 
     @property
+    def repeats_index(self) -> bool:  # type: ignore[override]
+        return self.codec.repeats_index
+
+    @property
     def plane(self) -> int:
         """Array elements from one slice of a pixel to the next."""
         return prod(self.extents[1:]) if self.extents else self.height * self.width

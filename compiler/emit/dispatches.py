@@ -101,4 +101,13 @@ def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
         rows = device_array(tensor.data)
         return rows.astype(np.float16) if halves_rows(tensor, target) else rows
     sliced, lane = pack_slices(tensor.data, target.lanes), lane_of(tensor, target)
-    return sliced if lane.bytes == WORD else (sliced - lane.base).astype(lane.dtype)
+    if lane.bytes == WORD:
+        return sliced
+    integers = (sliced - lane.base).astype(lane.dtype)
+    return _in_halves(integers.reshape(-1, target.lanes)) if lane.halved else integers
+
+
+def _in_halves(slices: Array) -> Array:
+    """Slices of numbers of 4 bits, two in the bytes of one."""
+    even = np.pad(slices, ((0, len(slices) % 2), (0, 0)))
+    return np.asarray(even[::2] | even[1::2] << 4)

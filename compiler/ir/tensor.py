@@ -33,8 +33,8 @@ class Blocks:
     zero_points: Tensor | None
 
 
-WHOLE_BITS = {"bytes": 8, "shorts": 16}
-"""The integers as which whole numbers may be stored, and their bits."""
+WHOLE_BITS = {"nibbles": 4, "bytes": 8, "shorts": 16}
+"""The integers as which whole numbers may be stored, and their bits; nibbles are for weights."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Whole:
     """How whole numbers are stored: as integers without a sign, each less `base`."""
 
     bits: int
-    """8 or 16."""
+    """4, 8 or 16. In slices, two of 4 bits share a byte: those of a slice and of the one after."""
     base: int
     """The number that a stored 0 stands for."""
     signed: bool = False
@@ -50,13 +50,13 @@ class Whole:
 
     @property
     def called(self) -> str:
-        """bytes or shorts."""
+        """nibbles, bytes or shorts."""
         return next(name for name, bits in WHOLE_BITS.items() if bits == self.bits)
 
     @property
     def dtype(self) -> str:
         """uint8 or uint16."""
-        return f"uint{self.bits}"
+        return f"uint{max(self.bits, 8)}"
 
     @property
     def row_dtype(self) -> str:

@@ -8,6 +8,9 @@ after `offset` is taken from them, the sums of a layer are
 
 The last term becomes part of the bias. Pixels outside the image are bytes that stand for 0. GPUs
 take 128 from each byte first, as few of them multiply bytes without a sign by bytes with one.
+
+Weights of 4 bits are multiplied as the upper halves of bytes, so that all sums are 16 times as
+large, which changes no bit of the floats that they become.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ WORD = 4
 """Products of bytes that are added at once."""
 SIGNED = 128
 """What is taken from a byte to give it a sign."""
+NIBBLE = 16
+"""What integers of 4 bits are multiplied by as the upper halves of bytes."""
 MOST_PRODUCTS = 1 << 15
 """Products of two integers of at most 255 in a sum that surely fits in 32 bits."""
 
@@ -78,7 +83,8 @@ def byte_products(
     """The launch for a layer; without a window it multiplies single pixels."""
     weights = op.constant(1)
     matrix = ohwi(weights)
-    offset = _offset(matrix)
+    offset, halved = _offset(matrix), window is None and _fits_nibbles(op)
+    factor = NIBBLE if halved else 1
     flat = window is None and flattens(op)
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
@@ -103,8 +109,8 @@ def byte_products(
             {"x": image},
             {"y": op.output},
             {
-                "bias": _bias(op, matrix, base, tile.slices, target),
-                "weights": _packed(matrix, offset, tile.slices, target.lanes),
+                "bias": factor * _bias(op, matrix, base, tile.slices, target),
+                "weights": _packed(factor * matrix, offset, tile.slices, target.lanes, halved),
             },
             {
                 "tile": tile,
@@ -112,6 +118,7 @@ def byte_products(
                 "window": window,
                 "inputs": weights.shape[-1],
                 "offset": offset,
+                "factor": factor,
                 "signed": signed,
                 "least": None if whole else least,
                 "padding": int.from_bytes(bytes([-base & 255] * WORD), "little", signed=True),
@@ -143,14 +150,34 @@ def _bias(op: Op, weights: Array, base: int, blocks: int, target: Target) -> Arr
     return (bias + sums.reshape(bias.shape)).astype(np.int32)
 
 
-def _packed(weights: Array, offset: int, blocks: int, lanes: int) -> Array:
+def _fits_nibbles(op: Op) -> bool:
+    """Whether 4 bits hold the weights of a layer, and 32 bits its sums times NIBBLE."""
+    low, high = _range(op.constant(1))
+    bias = op.input(2)
+    largest = 0 if bias is None else np.abs(op.constant(2)).max(initial=0)
+    return low >= -8 and high <= 7 and largest * NIBBLE < 1 << 29
+
+
+def _packed(weights: Array, offset: int, blocks: int, lanes: int, halved: bool) -> Array:
     """OHWI weights less the offset as [block][row][column][word][slice of the block][lane], int32.
 
     The bytes of a word are those of four input channels; weights of 0 fill up words and blocks.
+    If `halved`, the upper halves of a word are those of another word, which comes after the four
+    bits in the lower halves; an odd number of words is filled up.
     """
     outputs, height, width, inputs = weights.shape
-    words, count = -(-inputs // WORD), -(-outputs // (blocks * lanes))
-    padded = np.full((count * blocks * lanes, height, width, words * WORD), -offset, np.int8)
+    steps, count = -(-inputs // WORD), -(-outputs // (blocks * lanes))
+    padded = np.full((count * blocks * lanes, height, width, steps * WORD), -offset, np.int8)
     padded[:outputs, ..., :inputs] = weights - offset
-    packed = padded.reshape(count, blocks, lanes, height, width, words, WORD)
-    return np.ascontiguousarray(packed.transpose(0, 3, 4, 5, 1, 2, 6)).view(np.int32)
+    packed = padded.reshape(count, blocks, lanes, height, width, steps, WORD)
+    words = np.ascontiguousarray(packed.transpose(0, 3, 4, 5, 1, 2, 6)).view(np.int32)
+    return _in_halves(words) if halved else words
+
+
+def _in_halves(words: Array) -> Array:
+    """Pairs of words along the axis of words, the upper halves of whose bytes share one."""
+    even = np.pad(
+        words, [(0, words.shape[3] % 2 if axis == 3 else 0) for axis in range(words.ndim)]
+    )
+    both = even[:, :, :, ::2].view(np.uint32) >> 4 | even[:, :, :, 1::2].view(np.uint32)
+    return np.ascontiguousarray(both).view(np.int32)

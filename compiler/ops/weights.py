@@ -13,8 +13,8 @@ from ..ir import Array, Op, Shape, Tensor, Whole
 from ..target import Target
 from .base import Launch, slice_count
 
-LEAST, MOST = -128, 127
-"""What a byte with a sign holds."""
+LEAST = {4: -8, 8: -128}
+"""The least number with a sign that so many bits hold."""
 
 
 def check_bias(op: Op, channels: int, position: int = 2) -> None:
@@ -98,25 +98,29 @@ def pack_weights(weights: Weights, blocks: int, target: Target) -> PackedWeights
 
 
 def in_bytes(launch: Launch, op: Op, target: Target) -> Launch:
-    """A launch that reads weights as bytes, if they are whole numbers that bytes hold.
+    """A launch that reads weights as bytes, or halves of them, if they hold the whole numbers.
 
     Where it waits for memory, as with a single row of inputs, it takes a fraction of the time.
     """
-    if not fits_bytes(op, target):
+    bits = stored_bits(op, target)
+    if bits is None:
         return launch
     roles = dict(launch.constants)
     slices = np.asarray(roles.pop("weights")).reshape(1, 1, -1, target.lanes)
-    stored = Whole(bits=8, base=LEAST)
-    packed = Tensor(f"{op.operand(1).name}/bytes", slices.shape, data=slices, whole=stored)
+    stored = Whole(bits, LEAST[bits])
+    packed = Tensor(
+        f"{op.operand(1).name}/{stored.called}", slices.shape, data=slices, whole=stored
+    )
     return replace(launch, constants=roles, packed={"weights": packed})
 
 
-def fits_bytes(op: Op, target: Target) -> bool:
-    """Whether the weights of a layer are whole numbers that bytes hold."""
+def stored_bits(op: Op, target: Target) -> int | None:
+    """The bits in which the weights of a layer are stored if they are whole numbers, else None."""
     if not op.attrs.get("exact") or target.half:
-        return False
+        return None
     values = op.constant(1)
-    return bool(values.min() >= LEAST and values.max() <= MOST)
+    low, high = values.min(), values.max()
+    return next((bits for bits, least in LEAST.items() if least <= low and high < -least), None)
 
 
 def ohwi(weights: Array) -> Array:

@@ -12,7 +12,7 @@ from .codec import Codec, ElementCodec, Join, SliceCodec
 from .floats import Floats
 from .halves import Half, HalfNumbers, Halves, PairedHalves
 from .numbers import Numbers, Packed
-from .whole import BYTES, SHORTS
+from .whole import BYTES, NIBBLES, SHORTS
 
 
 def slice_codec(lane: Lane, half: bool) -> SliceCodec:
@@ -20,7 +20,7 @@ def slice_codec(lane: Lane, half: bool) -> SliceCodec:
     codecs: dict[str, SliceCodec] = {
         "float32": Floats(),
         "float16": Halves() if half else Half(),
-        "uint8": replace(BYTES, least=lane.base),
+        "uint8": replace(NIBBLES if lane.halved else BYTES, least=lane.base),
         "uint16": replace(SHORTS, least=lane.base),
     }
     return codecs[lane.dtype]

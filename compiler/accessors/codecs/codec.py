@@ -22,6 +22,8 @@ class Codec:
     """Whether values are bytes that have a sign."""
     repeats = False
     """Whether the store contains the value's expression more than once."""
+    repeats_index = False
+    """Whether loading a slice contains the index more than once, which then must not change it."""
 
     @property
     def in_image(self) -> SliceCodec | None:

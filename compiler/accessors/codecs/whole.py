@@ -24,6 +24,8 @@ class Whole(SliceCodec):
     least: int = 0
     """The number that a stored 0 stands for."""
 
+    repeats_index: bool = False
+
     repeats = True
 
     def load(self, memory: Buffer, index: Operand) -> Expression:
@@ -42,6 +44,9 @@ class Whole(SliceCodec):
 
 BYTES = Whole("byte", "load_bytes", "byte_lane", "store_bytes")
 """Integers of 8 bits; in GLSL a slice is an unsigned integer with lane 0 in its lowest bits."""
+
+NIBBLES = Whole("byte", "load_nibbles", "", "", repeats_index=True)
+"""Integers of 4 bits of constants; a byte is lanes of two slices, of the first its lower half."""
 
 SHORTS = Whole("short", "load_shorts", "short_lane", "store_shorts")
 """Integers of 16 bits; in GLSL a slice is two unsigned integers with two lanes each."""

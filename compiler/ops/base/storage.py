@@ -27,6 +27,8 @@ class Lane:
     bytes: int
     base: int = 0
     """The number that a stored 0 stands for; only for uint8 and uint16."""
+    halved: bool = False
+    """Whether a byte is two lanes of 4 bits: the lower one of a slice, the upper of the next."""
 
 
 FLOAT_LANE = Lane("float32", 4)
@@ -36,7 +38,8 @@ HALF_LANE = Lane("float16", 2)
 def lane_of(tensor: Tensor, target: Target) -> Lane:
     """How the lanes of a tensor in channel slices are stored."""
     if tensor.whole is not None:
-        return Lane(tensor.whole.dtype, element_size(tensor.whole.dtype), tensor.whole.base)
+        whole = tensor.whole
+        return Lane(whole.dtype, element_size(whole.dtype), whole.base, whole.bits == 4)
     return HALF_LANE if target.half and not tensor.kept else FLOAT_LANE
 
 

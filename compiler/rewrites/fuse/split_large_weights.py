@@ -19,7 +19,7 @@ from itertools import pairwise
 from ....runtime.plan.storage import WORD
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.base import element_bytes
-from ...ops.weights import fits_bytes
+from ...ops.weights import stored_bits
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
@@ -61,7 +61,8 @@ def _row(op: Op, weights: Tensor, target: Target) -> int:
     length = weights.elements // weights.shape[0]
     if op.name == "GATHER":
         return length * element_bytes(weights)
-    return length * (1 if fits_bytes(op, target) else WORD) + WORD
+    bits = stored_bits(op, target) or 8 * WORD
+    return length * bits // 8 + WORD
 
 
 def _layer(here: Decomposition, places: Sequence[int]) -> None:

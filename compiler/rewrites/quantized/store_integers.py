@@ -22,6 +22,8 @@ from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
+_BITS = tuple(bits for name, bits in WHOLE_BITS.items() if name != "nibbles")
+
 
 @graph_rewrite()
 def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
@@ -37,7 +39,7 @@ def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
         known = [ranges[tensor] for tensor in group if tensor in ranges]
         if len(known) == len(group) and exposed.isdisjoint(group):
             low, high = hull((*known, (0, 0)))
-            bits = next((n for n in WHOLE_BITS.values() if high - low < 1 << n), None)
+            bits = next((n for n in _BITS if high - low < 1 << n), None)
             if bits is not None:
                 signed = bits == 8 and not of_int8.isdisjoint(group)
                 found |= dict.fromkeys(group, Whole(bits, low, signed))

@@ -30,14 +30,15 @@ WINDOWS: dict[str, dict[str, Any]] = {
     "stride to the edges": window("SAME", (3, 2)),
     "dilation": window(dilation=(2, 4)),
 }
-LAYERS = len(WINDOWS) + 4
+LAYERS = len(WINDOWS) + 6
 LANES = 16
 
 
 def layers(dtype: str, zero: int) -> Model:
     """Convolutions of 37 channels, of which some are left out of the last slice, and matrices.
 
-    The sums of the last two layers may pass 2^24.
+    The sums of "deep" and "row-major" may pass 2^24. With int8, the last weights have 4 bits, in an
+    odd and in an even number of words.
     """
     like: dict[str, Any] = {"dtype": dtype, "zero": zero}
     image, rows, deep = xq(2, 9, 29, 37, **like), xq(5, 101, **like), xq(1, 4, 7, 228, **like)
@@ -58,6 +59,10 @@ def layers(dtype: str, zero: int) -> Model:
     filters = weights((19, 12 * 140), channels=False, dtype=dtype)
     operands = xq(7, 12, 140, **like), filters, bias(filters, 19)
     results["row-major"] = quantized("FULLY_CONNECTED", *operands, **like, scale=4.0)
+    for inputs in (100, 168):
+        filters = weights((37, inputs), dtype="int4" if dtype == "int8" else dtype, channels=False)
+        operands = xq(5, inputs, **like), filters, bias(filters, 37)
+        results[f"{inputs} inputs"] = quantized("FULLY_CONNECTED", *operands, **like, scale=0.1)
     return model(results)
 
 
@@ -122,6 +127,13 @@ def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> Non
         with tflgpu.load(folder, store_binaries=False) as session:
             for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
                 np.testing.assert_array_equal(found, wanted)
+
+
+def test_two_weights_of_4_bits_share_a_byte() -> None:
+    sources = [
+        text for file, text in built(layers("int8", 127)).sources.items() if "_bytes" in file
+    ]
+    assert sum("lower_nibbles(both" in text for text in sources) == 2
 
 
 def test_rows_are_read_as_words_where_they_lie() -> None:
