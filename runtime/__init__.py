@@ -20,12 +20,12 @@ from .errors import (
     StoreError,
     TflgpuError,
 )
-from .launch.device import DeviceInfo
-from .plan.records import TensorInfo
 
 if TYPE_CHECKING:
     from .binding.bound import BoundRun
     from .binding.submitted import SubmittedRun
+    from .launch.device import DeviceInfo
+    from .plan.records import TensorInfo
     from .session import Session
 
 __all__ = [
@@ -49,10 +49,12 @@ __all__ = [
 
 _LATE = {
     "BoundRun": "tflgpu.runtime.binding.bound",
+    "DeviceInfo": "tflgpu.runtime.launch.device",
     "Session": "tflgpu.runtime.session",
     "SubmittedRun": "tflgpu.runtime.binding.submitted",
+    "TensorInfo": "tflgpu.runtime.plan.records",
 }
-"""The module of each class that is imported on first use, since numpy takes long to import."""
+"""The module of each class that is imported on first use: drivers start before that."""
 
 
 # Hidden from type checkers, which would take it to provide any name.

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError, PlanError
 from .forks import DRIVER_PROCESS
-from .launch.callers_memory import callers_context
-from .launch.device import Device, DeviceInfo
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
+    from .launch.device import Device, DeviceInfo
     from .launch.unusable import Unusable
     from .plan.records import Plan
     from .remote.keys import Trust
     from .session import Session
 
+
+FINGERPRINT_DIGITS = 64
+"""Characters in the name of a model's folder."""
 
 Progress = Callable[[str], None]
 """Is called with the name of each step as it begins."""
@@ -147,6 +149,8 @@ def load_folder(
     watch: Loading | None = None,
 ) -> Session:
     """Load a model from a folder of this machine, as `load` does. `watch` is told of the steps."""
+    if context is None:
+        _start_drivers(_target_by_name(cache), device)
     from .cache.folder import read_settled
 
     told = watch or Loading()
@@ -202,8 +206,9 @@ def _load(
         folders = newest_first(find_variants(cache, model))
         found = readable(folders)
     targets = _targets(found)
-    # On other threads, drivers start and weights are checked while this one imports numpy.
-    _start_drivers(targets[0], device)
+    # On another thread, drivers start while this one imports numpy.
+    if context is None:
+        _start_drivers(targets[0], device)
     weights = Weights(folders[0]) if len(folders) == 1 else None
     from .session import Session
 
@@ -221,16 +226,30 @@ def _load(
         return Session(variant, watched, store_binaries, custom_ops)
 
 
+def _target_by_name(cache: Path) -> str:
+    """The target of the variants in a folder, with which their names begin; empty if they differ.
+
+    It is known before the modules that read plans are imported.
+    """
+    names = [cache.name]
+    with suppress(OSError):
+        for name in os.listdir(cache):
+            names += [name] if len(name) < FINGERPRINT_DIGITS else os.listdir(cache / name)
+    targets = {name.partition("-")[0] for name in names} & _DRIVERS.keys()
+    return targets.pop() if len(targets) == 1 else ""
+
+
 def _start_drivers(target: str, device: str) -> None:
+    """Start those of a target, if it is known, unless that has been done."""
     if target == "opencl":
-        from .opencl.find import start
+        from .opencl.starting import start
 
         start(device)
     elif target == "glsl":
         from .opengl.egl import DRIVERS
 
         DRIVERS.start()
-    else:
+    elif target:
         DRIVER_PROCESS.start()
 
 
@@ -242,6 +261,8 @@ def open_device(device: str, targets: Sequence[str], context: Any = None) -> Dev
     compiled_for = f"the model was compiled for {' and '.join(targets)}"
     opened: Device
     if context is not None:
+        from .launch.callers_memory import callers_context
+
         given = callers_context(context)
         if given.target not in targets:
             needed = f"a {given.kind} needs a model compiled for {given.target}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from .frozen import dataclass
 from .inputs import device_arrays
 from .launch.commands import Buffers
 from .launch.device import Device
-from .parts import HostRun
 from .plan.records import Plan, TensorInfo
 from .plan.storage import device_dtype
+
+if TYPE_CHECKING:
+    from .parts import HostRun
 
 Array = NDArray[Any]
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .cache.binaries import read_binary, write_binary
+from .cache.binaries import read_binary, stored_at, write_binary
 from .cache.variant import Variant, read_sources
 from .callers import warn_caller
 from .copies import CopyIn, CopyOut
-from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
 from .exchange import Exchange, PartTime
 from .indices import CheckedQueue
@@ -24,6 +23,9 @@ from .launch.memory import DeviceMemory
 from .parts import load_parts
 from .plan.records import Plan, Region
 from .session_device import SessionDevice
+
+if TYPE_CHECKING:
+    from .custom_op import CustomOp
 
 Array = NDArray[Any]
 NO_TARGETS: Mapping[int, Array] = {}
@@ -65,6 +67,10 @@ class Execution:
                 f"for this device: tflgpu-compile --target {device.info.target} "
                 f"--device '{device.info.name}'"
             )
+        # A binary is stored once the weights have been checked.
+        checked = variant.weights.unchanged_since(stored_at(variant.folder, device.info))
+        if not checked:
+            variant.weights.begin_check()
         self.parts = load_parts(variant, custom_ops)
         self.memory = DeviceMemory(self.plan, device, variant.weights.content, beside)
         self._schedule = self.plan.schedule(device.resident_groups)
@@ -72,8 +78,9 @@ class Execution:
         self.commands = restored or compile_commands(
             self.plan, self._schedule, device, self.memory.buffers, variant.sources
         )
-        # Nothing may run before the weights have been checked.
-        variant.weights.check(self.plan)
+        # Nothing may run before that.
+        if restored is None or not checked:
+            variant.weights.check(self.plan)
         if restored is None and store_binaries and device.has_binaries:
             self._store_binary()
 

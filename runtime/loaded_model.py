@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .cache.variant import Variant
-from .custom_op import CustomOp
 from .execution import Execution
 from .input_shapes import Shapes, choices_for, choices_of, chosen, matching
 from .launch.device import Device
 from .session_device import SessionDevice
+
+if TYPE_CHECKING:
+    from .custom_op import CustomOp
 
 
 class LoadedModel:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from .cache.variant import Variant
-from .custom_op import CustomOp, LoadedFunction
-from .litert.part import LoadedPart, litert_of
 
-HostRun = LoadedPart | LoadedFunction
-"""A part on LiteRT, or one in Python."""
+if TYPE_CHECKING:
+    from .custom_op import CustomOp, LoadedFunction
+    from .litert.part import LoadedPart
+
+    HostRun: TypeAlias = LoadedPart | LoadedFunction
+    """A part on LiteRT, or one in Python."""
 
 
 def load_parts(variant: Variant, functions: Mapping[str, CustomOp]) -> list[HostRun]:
@@ -20,6 +23,12 @@ def load_parts(variant: Variant, functions: Mapping[str, CustomOp]) -> list[Host
     if LiteRT is needed but not installed, PlanError if it rejects a part or a function is missing.
     """
     plan = variant.plan
+    if not plan.parts:
+        return []
+    # Few models have parts.
+    from .custom_op import LoadedFunction
+    from .litert.part import LoadedPart, litert_of
+
     if any(not record.function for record in plan.parts):
         on_litert = partial(LoadedPart, litert=litert_of(plan))
     return [

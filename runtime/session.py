@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, overload
 from numpy.typing import NDArray
 
 from .cache.variant import Variant
-from .custom_op import CustomOp
 from .errors import InputError
 from .exchange import PartTime, as_declared
 from .execution import Execution
@@ -21,6 +20,7 @@ from .plan.records import PlacedTensor, Plan, Region, TensorInfo
 if TYPE_CHECKING:
     from .binding.bound import BoundRun
     from .binding.submitted import Bound
+    from .custom_op import CustomOp
 
 Array = NDArray[Any]
 

@@ -71,8 +71,15 @@ def read_binary(folder: Path, device: Device, plan: Plan) -> bytes | None:
     binary = None if content is None else unpack(content, binary_key(device, plan))
     if binary is not None:
         with suppress(FileNotFoundError):  # another process has just replaced the variant
-            check_unchanged_since(folder, plan, last_change(_path(folder, device.info)))
+            check_unchanged_since(folder, plan, stored_at(folder, device.info))
     return binary
+
+
+def stored_at(folder: Path, info: DeviceInfo) -> int:
+    """When a device's file was stored, in nanoseconds; 0 if there is none."""
+    with suppress(OSError):
+        return last_change(_path(folder, info))
+    return 0
 
 
 def read_for_device(folder: Path, info: DeviceInfo) -> bytes | None:

@@ -148,9 +148,11 @@ def last_change(path: Path | os.DirEntry[str]) -> int:
     return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
-def map_file(path: Path) -> memoryview:
-    """The content of such a file, mapped into memory read-only (PlanError)."""
+def map_file(path: Path) -> tuple[memoryview, int]:
+    """The content of such a file, mapped into memory read-only, and its last change (PlanError)."""
     with os.fdopen(_open(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return memoryview(b"")
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        status = os.fstat(file.fileno())
+        changed = max(status.st_mtime_ns, status.st_ctime_ns)
+        if status.st_size == 0:
+            return memoryview(b""), changed
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), changed

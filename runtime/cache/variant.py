@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +38,7 @@ class Variant:
     """With the plan, its kernels and its parts."""
     plan: Plan
     weights: Weights
-    """The content of weights.bin, which is still being checked."""
+    """The content of weights.bin, which may not have been checked yet."""
     parts: Mapping[str, bytes]
     """The models of the parts on LiteRT, by `HostPart.file`."""
     whole: Path
@@ -184,12 +184,21 @@ class Weights:
         check_private(folder)
         self._path = folder / WEIGHTS
         self._digest = b""
-        self.content = map_file(self._path)
+        self.content, self._changed = map_file(self._path)
         """Read-only."""
-        self._wait = in_background(self._compute, "weights")
+        self._wait: Callable[[], None] | None = None
+
+    def begin_check(self) -> None:
+        """Begin to compute the digest, unless that has been begun."""
+        if self._wait is None:
+            self._wait = in_background(self._compute, "weights")
 
     def _compute(self) -> None:
         self._digest = hashlib.sha256(self.content).digest()
+
+    def unchanged_since(self, time: int) -> bool:
+        """Whether nobody has touched the file since then, in nanoseconds."""
+        return self._changed < time
 
     def check_size(self, plan: Plan) -> None:
         """PlanError unless the weights have the size that the plan states."""
@@ -202,6 +211,8 @@ class Weights:
 
     def check(self, plan: Plan) -> None:
         """Wait for the digest; PlanError unless it is the plan's."""
+        self.begin_check()
+        assert self._wait
         self._wait()
         if self._digest != plan.weights_sha256:
             raise _damaged(self._path)

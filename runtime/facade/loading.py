@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .runtime.api import load as load_compiled
-from .runtime.session import Session
+
+if TYPE_CHECKING:
+    from .runtime.session import Session
 
 
 @wraps(load_compiled)

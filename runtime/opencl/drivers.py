@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 
 from ..frozen import dataclass
 
@@ -41,11 +40,11 @@ class Driver:
     def identity(self) -> tuple[object, ...]:
         """Differs whenever the driver, or what it links kernels with, has been replaced."""
         stamps = map(_stamp, (self.registration, Path(self.library)))
-        return (self.library, *stamps, *map(which, self._linking()))
+        return (self.library, *stamps, *map(_program, self._linking()))
 
     def advice(self) -> str:
         """What to do if the driver does not work."""
-        missing = [name for name in self._linking() if which(name) is None]
+        missing = [name for name in self._linking() if not _program(name)]
         if missing:
             return f"it needs {' and '.join(missing)} on the PATH; on Debian: apt install gcc"
         return (
@@ -114,6 +113,12 @@ def _loader_homes() -> list[Path]:
     """Where pyopencl is installed: in its `.libs`, the loader in its wheels looks for drivers."""
     package = find_spec("pyopencl")
     return [Path(home) for home in (package and package.submodule_search_locations) or ()]
+
+
+def _program(name: str) -> str:
+    """Where a program is; empty if it is missing. Importing shutil would take longer."""
+    paths = (os.path.join(folder, name) for folder in os.get_exec_path())
+    return next((path for path in paths if os.access(path, os.X_OK)), "")
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

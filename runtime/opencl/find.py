@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,17 +9,16 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..background import in_background
 from ..callers import warn_caller
 from ..errors import DeviceError, DeviceWarning
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, matching
 from ..launch.unusable import Unusable
-from . import platforms
+from . import starting
 from .drivers import VENDORS, chosen_place
 from .info import describe
-from .library import OpenCLError, driver_call, query
+from .library import OpenCLError, call, driver_call, query
 from .pocl import pocl_version
 from .trials import known
 
@@ -35,7 +33,7 @@ _OUT_OF_ORDER = 1
 
 def devices() -> list[DeviceInfo]:
     """The OpenCL devices present that work, best first (DeviceError)."""
-    return [info for info, _ in _ranked(present())]
+    return [info for info, _ in _ranked(starting.present())]
 
 
 def unusable() -> list[Unusable]:
@@ -70,8 +68,13 @@ def open_device(name: str = "auto") -> OpenCLDevice:
     from .device import OpenCLDevice
 
     info, handle = _select(name)
+    context = starting.CONTEXTS.pop(handle, 0)
     with driver_call(str(info), "opening the device"):
-        return OpenCLDevice(info, handle)
+        try:
+            return OpenCLDevice(info, handle, context)
+        finally:
+            if context:
+                call("clReleaseContext", context)
 
 
 def open_in(context: CallersContext, name: str = "auto") -> OpenCLDevice:
@@ -119,9 +122,9 @@ def advice() -> str:
 def _select(name: str) -> tuple[DeviceInfo, int]:
     broken = unusable()
     meant = [each for each in broken if name.lower() in each.name.lower()]
-    found = _ranked(_likely(name))
+    found = _ranked(starting.likely(name))
     if not any(name in ("auto", str(info)) or _is_named(info, name) for info, _ in found):
-        found = _ranked(present())
+        found = _ranked(starting.present())
     if name == "auto":
         if broken and not found:
             raise DeviceError("\n".join(map(str, broken)))
@@ -173,37 +176,3 @@ def preference(info: DeviceInfo) -> tuple[Any, ...]:
         pocl_version(info.version),
         info.compute_units,
     )
-
-
-def present() -> list[int]:
-    """The handles of all devices whose drivers may be loaded (DeviceError)."""
-    return _of(known().usable())
-
-
-def _likely(name: str) -> list[int]:
-    """Those of the drivers that alone need be loaded for a device of this name (DeviceError)."""
-    return _of(known().likely(name))
-
-
-def _of(libraries: Sequence[str]) -> list[int]:
-    DRIVER_PROCESS.start()
-    if not known().drivers:
-        return platforms.devices_of_loader()
-    # For the loader, if something else in this process uses it.
-    os.environ.setdefault(VENDORS, str(known().vendors()))
-    return platforms.devices(libraries)
-
-
-def start(name: str) -> None:
-    """Begin to load the drivers for a device of this name on another thread (DeviceError).
-
-    A driver brings a compiler, which takes about as long to load as numpy.
-    """
-    DRIVER_PROCESS.start()
-    in_background(lambda: _start(name), "OpenCL drivers")
-
-
-def _start(name: str) -> None:
-    # Whoever asks for devices later gets the error.
-    with suppress(DeviceError):
-        _likely(name)

@@ -11,7 +11,7 @@ from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
-from .functions import FUNCTION, functions_of, use_loader
+from .functions import functions_of, use_loader
 
 _DEVICE_TYPE_ALL = 0xFFFFFFFF
 """CL_DEVICE_TYPE_ALL."""
@@ -55,10 +55,11 @@ def _platforms(library: str) -> list[int]:
     if not loaded:
         return []
     with suppress(AttributeError):
-        find = ctypes.CDLL(library, handle=loaded).clGetExtensionFunctionAddress
+        # These keep Python's lock, which another thread may not give back for 5 ms.
+        find = ctypes.PyDLL(library, handle=loaded).clGetExtensionFunctionAddress
         find.argtypes, find.restype = (c_char_p,), c_void_p
         address = find(b"clIcdGetPlatformIDsKHR")
-        return _list(FUNCTION(address)) if address else []
+        return _list(ctypes.PYFUNCTYPE(c_int)(address)) if address else []
     return []
 
 

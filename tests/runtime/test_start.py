@@ -12,6 +12,7 @@ from plans import LENGTH, Parts, chain, misaligned
 
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.api import Loading, load_folder
+from tflgpu.runtime.cache.variant import Weights
 from tflgpu.runtime.launch.device import Device
 
 
@@ -90,3 +91,53 @@ def test_a_plan_is_read_before_numpy_is_imported(tmp_path: Path) -> None:
     model, *loaded = output.stdout.split()
     assert model == "chain.tflite"
     assert {"numpy", "flatbuffers"}.isdisjoint(loaded)
+
+
+def test_weights_are_checked_unless_a_binary_is_newer(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was stored after they had been checked."""
+    checked: list[Weights] = []
+    compute = Weights._compute
+
+    def computed(weights: Weights) -> None:
+        checked.append(weights)
+        compute(weights)
+
+    monkeypatch.setattr(Weights, "_compute", computed)
+    folder = chain().write(tmp_path)
+    for count in (1, 1):
+        load(folder, device=opencl_device).close()
+        assert len(checked) == count
+    (weights,) = folder.rglob("weights.bin")
+    os.utime(weights)
+    load(folder, device=opencl_device).close()
+    assert len(checked) == 2
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(PlanError, match=r"weights\.bin is damaged"):
+        load(folder, device=opencl_device)
+
+
+def test_drivers_start_before_plans_are_read(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the names of the variants tell the target."""
+    folder = chain().write(tmp_path / "cache", "opencl-f32-cpu-0")
+    program = (
+        "import sys, tflgpu\n"
+        "from tflgpu.runtime.opencl import starting\n"
+        "def start(name):\n"
+        "    print(name, 'numpy' in sys.modules, 'tflgpu.runtime.plan.records' in sys.modules)\n"
+        "starting.start = start\n"
+        f"tflgpu.load(sys.argv[1], device={opencl_device!r})"
+    )
+    for place in (folder, folder.parent, folder.parent.parent):
+        command = [sys.executable, "-c", program, place]
+        output = subprocess.run(command, capture_output=True, text=True).stdout
+        assert output.startswith(f"{opencl_device} False False\n")
+    chain().write(tmp_path / "cache", "glsl-f32-gpu-0")
+    command = [sys.executable, "-c", program, tmp_path / "cache"]
+    output = subprocess.run(command, capture_output=True, text=True).stdout
+    assert "False False" not in output

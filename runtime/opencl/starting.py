@@ -1,0 +1,63 @@
+"""Loading drivers as soon as a model is to be loaded, while this thread imports what it needs.
+
+A driver brings a compiler, which takes about as long to load as numpy.
+"""
+
+from __future__ import annotations
+
+import bisect  # noqa: F401  A library, which could not be loaded while a driver is.
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from ..background import in_background
+from ..errors import DeviceError
+from ..forks import DRIVER_PROCESS
+from . import platforms
+from .drivers import VENDORS
+from .library import OpenCLError, handles, make
+from .trials import known
+
+CONTEXTS: dict[int, int] = {}
+"""By the handle of a device, a context to open it with."""
+_STARTED: dict[str, Callable[[], None]] = {}
+"""By the name of a device, what waits for its drivers to be loaded."""
+
+
+def start(name: str) -> None:
+    """Begin to load the drivers for a device of this name on another thread (DeviceError)."""
+    DRIVER_PROCESS.start()
+    if name not in _STARTED:
+        # Here, as the other thread waits for Python's lock whenever it does more than call drivers.
+        known()
+        _STARTED[name] = in_background(lambda: _start(name), "OpenCL drivers")
+
+
+def _start(name: str) -> None:
+    # Whoever opens a device later gets the error.
+    with suppress(DeviceError, OpenCLError):
+        found = _of(known().likely(name))
+        if len(found) == 1:
+            # Intel's driver loads its compiler for the first one.
+            CONTEXTS[found[0]] = make("clCreateContext", None, 1, handles(*found), None, None)
+
+
+def present() -> list[int]:
+    """The handles of all devices whose drivers may be loaded (DeviceError)."""
+    return _of(known().usable())
+
+
+def likely(name: str) -> list[int]:
+    """Those of the drivers that alone need be loaded for a device of this name (DeviceError)."""
+    if name in _STARTED:
+        _STARTED[name]()
+    return _of(known().likely(name))
+
+
+def _of(libraries: Sequence[str]) -> list[int]:
+    DRIVER_PROCESS.start()
+    if not known().drivers:
+        return platforms.devices_of_loader()
+    # For the loader, if something else in this process uses it.
+    os.environ.setdefault(VENDORS, str(known().vendors()))
+    return platforms.devices(libraries)
