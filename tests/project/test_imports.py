@@ -46,8 +46,8 @@ STAGES = {
         *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
-        *("printable", "errors", "callers", "quiet", "forks", "background", "environment"),
-        "processor",
+        *("printable", "frozen", "errors", "callers", "quiet", "forks", "background"),
+        *("environment", "processor"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
         *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),
