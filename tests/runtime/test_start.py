@@ -134,10 +134,10 @@ def test_drivers_start_before_plans_are_read(
         f"tflgpu.load(sys.argv[1], device={opencl_device!r})"
     )
     for place in (folder, folder.parent, folder.parent.parent):
-        command = [sys.executable, "-c", program, place]
+        command = [sys.executable, "-c", program, str(place)]
         output = subprocess.run(command, capture_output=True, text=True).stdout
         assert output.startswith(f"{opencl_device} False False\n")
     chain().write(tmp_path / "cache", "glsl-f32-gpu-0")
-    command = [sys.executable, "-c", program, tmp_path / "cache"]
+    command = [sys.executable, "-c", program, str(tmp_path / "cache")]
     output = subprocess.run(command, capture_output=True, text=True).stdout
     assert "False False" not in output
