@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import OptionError
 from ..language import LANGUAGES
@@ -19,64 +20,90 @@ else:
 
 
 @dataclass(frozen=True)
+class Within:
+    """The smallest and the largest value of a number."""
+
+    least: int
+    greatest: int
+    power_of_two: bool = False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What a list may have."""
+
+    known: tuple[str, ...]
+    kind: str = ""
+    """Of them, for messages."""
+
+
+def languages(*names: str) -> Listed:
+    """Of kernel languages, those that have what it takes."""
+    return Listed(names, " kernel languages")
+
+
+Storage = Literal["buffer", "image"]
+
+
+@dataclass(frozen=True)
 class Profile:
     """The facts about a device that shape its kernels."""
 
     name: str
     description: str
-    kind: str
+    kind: Literal["processor", "gpu"]
     """"processor": the work-items of a group run one after another on a core with explicit
     vectors; "gpu": they run side by side."""
-    slice_width: int
+    slice_width: Annotated[int, Within(4, 16, True)]
     """Lanes of a slice."""
     slice_loads: bool
     """Whether convolutions load whole slices of their input instead of single lanes."""
-    alignment: int
+    alignment: Annotated[int, Within(4, 65536, True)]
     """Bytes that an argument's offset in its buffer must be a multiple of."""
-    max_group: int
+    max_group: Annotated[int, Within(1, 65536)]
     """Most work-items of a work-group."""
-    max_arguments: int
+    max_arguments: Annotated[int, Within(4, 1024)]
     """Most buffers of a kernel."""
-    local_memory: int
+    local_memory: Annotated[int, Within(0, 1 << 30)]
     """Bytes of local memory of a work-group."""
-    accumulators: int
+    accumulators: Annotated[int, Within(1, 64)]
     """Slice-wide accumulators that a work-item of a convolution keeps in registers."""
-    tile_slices: int
+    tile_slices: Annotated[int, Within(1, 8)]
     """Most slices of output channels that a work-item of a convolution computes."""
-    fused_channels: int
+    fused_channels: Annotated[int, Within(0, 4096)]
     """Most channels for fusing a depthwise convolution with the 1x1 convolution after it; on
     processors, of the latter's output."""
-    winograd_channels: int
+    winograd_channels: Annotated[int, Within(0, 65536)]
     """Fewest input and output channels for Winograd's algorithm; 0 disables it."""
-    winograd_squares: int
+    winograd_squares: Annotated[int, Within(1, 1 << 24)]
     """Fewest squares of 4x4 outputs for Winograd's algorithm."""
     transposed_blocks: bool
     """Whether a work-item of a transposed convolution computes all phases of a pixel."""
-    transposed_thin: int
+    transposed_thin: Annotated[int, Within(0, 16)]
     """Most output channels for transposed convolutions with several phases in one vector."""
-    work_items: int
+    work_items: Annotated[int, Within(1, 1 << 24)]
     """Work-items that keep the device busy; tiles shrink until there are as many."""
-    light_group: int
+    light_group: Annotated[int, Within(1, 65536)]
     """Work-items of a work-group if each does little work."""
-    heavy_group: int
+    heavy_group: Annotated[int, Within(1, 65536)]
     """Work-items of a work-group if each does much work, as in convolutions."""
-    warp: int
+    warp: Annotated[int, Within(1, 128, True)]
     """Work-items that run in lockstep: a warp, wave or sub-group; 1 on processors."""
-    load_cost: int
+    load_cost: Annotated[int, Within(1, 64)]
     """Multiply-adds of slices that take as long as the load of a slice, on GPUs."""
-    persistent_kernels: int
+    persistent_kernels: Annotated[int, Within(0, 4096)]
     """Kernels above which a persistent kernel is divided where that pays off; 0 disables them."""
     byte_storage: bool
     """Whether integers of 8 and 16 bits are stored as such rather than as floats."""
-    byte_products: tuple[str, ...] = ()
+    byte_products: Annotated[tuple[str, ...], languages("opencl", "vulkan", "wgsl")] = ()
     """The kernel languages in which bytes are multiplied four at a time; needs `byte_storage`."""
-    weight_storage: str = "buffer"
+    weight_storage: Storage = "buffer"
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
-    tensor_storage: str = "buffer"
+    tensor_storage: Storage = "buffer"
     """What OpenCL C kernels read slices of activations from: "buffer" or "image"."""
     shared_sums: bool = False
     """Whether work-items share the sums of layers of few pixels, through local memory."""
-    registers: int = 0
+    registers: Annotated[int, Within(0, 1024)] = 0
     """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
     that need more are rejected. 0 for any number."""
     loads_ahead: bool = False
@@ -88,59 +115,25 @@ class Profile:
     joined_stores: bool = False
     """Whether kernels for Vulkan store four neighbouring pixels of floats at once, and up to eight
     in half precision."""
-    max_group_depth: int = 64
+    max_group_depth: Annotated[int, Within(1, 65536)] = 64
     """Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
     Vulkan guarantee. Along the others it is `max_group`."""
-    image_texels: int = 65536
+    image_texels: Annotated[int, Within(1, 1 << 30)] = 65536
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
-    max_binding: int = 1 << 40
+    max_binding: Annotated[int, Within(1 << 24, 1 << 40)] = 1 << 40
     """Most bytes of a buffer that are bound to a kernel."""
-    loop_iterations: int = 1 << 30
+    loop_iterations: Annotated[int, Within(1, 1 << 30)] = 1 << 30
     """Iterations of all loops of a work-item, after which the driver ends them without an error."""
-    sub_groups: tuple[str, ...] = ()
+    sub_groups: Annotated[tuple[str, ...], languages("opencl", "vulkan")] = ()
     """The kernel languages in which the work-items of a sub-group add up what they have."""
-    half_arithmetic: tuple[str, ...] = ()
+    half_arithmetic: Annotated[tuple[str, ...], languages(*LANGUAGES)] = ()
     """The kernel languages in which arithmetic in half precision is faster than in single."""
-    targets: tuple[str, ...] = TARGETS
+    targets: Annotated[tuple[str, ...], Listed(TARGETS)] = TARGETS
     """The targets that drivers of such devices take."""
     match: tuple[Rule, ...] = ()
     """The devices it is for; a profile without rules can only be chosen by name."""
 
 
-LIMITS = {
-    "slice_width": (4, 16),
-    "alignment": (4, 65536),
-    "max_group": (1, 65536),
-    "max_arguments": (4, 1024),
-    "local_memory": (0, 1 << 30),
-    "accumulators": (1, 64),
-    "tile_slices": (1, 8),
-    "fused_channels": (0, 4096),
-    "winograd_channels": (0, 65536),
-    "winograd_squares": (1, 1 << 24),
-    "transposed_thin": (0, 16),
-    "work_items": (1, 1 << 24),
-    "light_group": (1, 65536),
-    "heavy_group": (1, 65536),
-    "warp": (1, 128),
-    "load_cost": (1, 64),
-    "registers": (0, 1024),
-    "max_group_depth": (1, 65536),
-    "persistent_kernels": (0, 4096),
-    "image_texels": (1, 1 << 30),
-    "max_binding": (1 << 24, 1 << 40),
-    "loop_iterations": (1, 1 << 30),
-}
-"""The smallest and the largest value of each number."""
-POWERS_OF_TWO = ("slice_width", "alignment", "warp")
-KINDS = ("processor", "gpu")
-STORAGES = ("buffer", "image")
-BY_LANGUAGE = {
-    "half_arithmetic": tuple(LANGUAGES),
-    "byte_products": ("opencl", "vulkan", "wgsl"),
-    "sub_groups": ("opencl", "vulkan"),
-}
-"""The keys that list kernel languages, and the languages that have what it takes."""
 TEXEL_LANES = 4
 """Lanes of a texel, which holds one slice."""
 _KINDS = {
@@ -158,97 +151,75 @@ def parse(text: str, name: str, place: str) -> Profile:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{place} is not a TOML file: {error}") from error
-    known = {item.name: item for item in fields(Profile) if item.name != "name"}
-    _check_keys(values, tuple(known), place)
-    missing = [key for key, item in known.items() if item.default is MISSING and key not in values]
-    if missing:
+    found = {"name": name, **_members(Profile, values, place)}
+    required = [each.name for each in fields(Profile) if each.default is MISSING]
+    if missing := [key for key in required if key not in found]:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
-    rules = _typed(values.pop("match", []), list, f"{place}: match")
-    targets = _chosen(values.pop("targets", list(TARGETS)), TARGETS, f"{place}: targets")
-    if not targets:
-        raise OptionError(f"{place}: targets is empty, but must have one of {', '.join(TARGETS)}")
-    for key, languages in BY_LANGUAGE.items():
-        listed = values.get(key, [])
-        values[key] = _chosen(listed, languages, f"{place}: {key}", " kernel languages")
-    _typed(values["description"], str, f"{place}: description")
-    optional = ("shared_sums", "loads_ahead", "paired_halves", "joined_stores")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage", *optional):
-        _typed(values.get(key, False), bool, f"{place}: {key}")
-    if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
-        raise OptionError(
-            f"{place}: kind is {values['kind']!r}, but must be one of {', '.join(KINDS)}"
-        )
-    for key, limits in LIMITS.items():
-        if key in values:
-            _check_number(_typed(values[key], int, f"{place}: {key}"), key, limits, place)
-    _check_storages(values, place)
-    for key in ("light_group", "heavy_group"):
-        if values[key] > values["max_group"]:
-            raise OptionError(
-                f"{place}: {key} is {values[key]}, but must be at most max_group, "
-                f"{values['max_group']}"
-            )
-    _check_products(values["byte_products"], targets, values, place)
-    matched = tuple(_rule(rule, place) for rule in rules)
-    return Profile(
-        name,
-        targets=targets,
-        match=matched,
-        **values,
-    )
+    profile = Profile(**found)
+    for contradiction in _contradictions(profile):
+        raise OptionError(f"{place}: {contradiction}")
+    return profile
 
 
-def _check_products(
-    products: Sequence[str], targets: Sequence[str], values: Mapping[str, Any], place: str
-) -> None:
-    if "opencl" in products and "image" in _storages(values):
-        raise OptionError(
-            f"{place}: byte_products has 'opencl', so weights and tensors must be buffers"
-        )
-    if "vulkan" in products and "metal" in targets:
-        raise OptionError(
-            f"{place}: byte_products has 'vulkan', so targets must not have 'metal', whose kernels "
-            f"are translated from Vulkan's"
-        )
-
-
-def _storages(values: Mapping[str, Any]) -> list[Any]:
-    return [values.get(key, "buffer") for key in ("weight_storage", "tensor_storage")]
-
-
-def _check_storages(values: Mapping[str, Any], place: str) -> None:
-    known = ", ".join(STORAGES)
+def _contradictions(profile: Profile) -> Iterator[str]:
+    """Why values do not go together."""
+    if not profile.targets:
+        yield f"targets is empty, but must have one of {', '.join(TARGETS)}"
     for key in ("weight_storage", "tensor_storage"):
-        storage = _typed(values.get(key, "buffer"), str, f"{place}: {key}")
-        if storage not in STORAGES:
-            raise OptionError(f"{place}: {key} is {storage!r}, but must be one of {known}")
-        if storage == "image" and values["slice_width"] != TEXEL_LANES:
-            raise OptionError(f"{place}: {key} is 'image', so slice_width must be {TEXEL_LANES}")
-        if storage == "image" and values["persistent_kernels"]:
-            raise OptionError(f"{place}: {key} is 'image', so persistent_kernels must be 0")
-
-
-def _chosen(values: Any, known: Sequence[str], place: str, kind: str = "") -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(item in known for item in values):
-        raise OptionError(f"{place} is {values!r}, but must be a list of{kind} {', '.join(known)}")
-    return tuple(values)
-
-
-def _rule(values: Any, place: str) -> Rule:
-    where = f"{place}: match"
-    table: dict[str, Any] = _typed(values, dict, where)
-    _check_keys(table, tuple(item.name for item in fields(Rule)), where)
-    for key, value in table.items():
-        _typed(value, int if key == "lanes" else str, f"{where}: {key}")
-    return Rule(**table)
-
-
-def _check_keys(values: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
-    unknown = sorted(values.keys() - set(known))
-    if unknown:
-        raise OptionError(
-            f"{place} has unknown keys {', '.join(unknown)}; known keys are {', '.join(known)}"
+        if getattr(profile, key) == "image":
+            if profile.slice_width != TEXEL_LANES:
+                yield f"{key} is 'image', so slice_width must be {TEXEL_LANES}"
+            if profile.persistent_kernels:
+                yield f"{key} is 'image', so persistent_kernels must be 0"
+            if "opencl" in profile.byte_products:
+                yield "byte_products has 'opencl', so weights and tensors must be buffers"
+    for key in ("light_group", "heavy_group"):
+        if getattr(profile, key) > profile.max_group:
+            size, most = getattr(profile, key), profile.max_group
+            yield f"{key} is {size}, but must be at most max_group, {most}"
+    if "vulkan" in profile.byte_products and "metal" in profile.targets:
+        yield (
+            "byte_products has 'vulkan', so targets must not have 'metal', whose kernels are "
+            "translated from Vulkan's"
         )
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    found = get_type_hints(kind, include_extras=True)
+    if kind is Profile:
+        del found["name"]  # that of the file
+    return found
+
+
+def _members(kind: Any, values: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The values of a table, as the type hints say (OptionError)."""
+    hints = _hints(kind)
+    if unknown := sorted(values.keys() - hints.keys()):
+        raise OptionError(
+            f"{place} has unknown keys {', '.join(unknown)}; known keys are {', '.join(hints)}"
+        )
+    return {key: _value(hints[key], value, f"{place}: {key}") for key, value in values.items()}
+
+
+def _value(hint: Any, value: Any, place: str) -> Any:
+    limits = get_args(hint)[-1] if get_origin(hint) is Annotated else None
+    if isinstance(limits, Within):
+        return _number(_typed(value, int, place), limits, place)
+    if isinstance(limits, Listed):
+        if not isinstance(value, list) or not all(item in limits.known for item in value):
+            known = ", ".join(limits.known)
+            raise OptionError(f"{place} is {value!r}, but must be a list of{limits.kind} {known}")
+        return tuple(value)
+    if get_origin(hint) is Literal:
+        if _typed(value, str, place) not in get_args(hint):
+            known = ", ".join(get_args(hint))
+            raise OptionError(f"{place} is {value!r}, but must be one of {known}")
+        return value
+    if get_origin(hint) is tuple:
+        tables = (_typed(each, dict, place) for each in _typed(value, list, place))
+        return tuple(Rule(**_members(Rule, each, place)) for each in tables)
+    return _typed(value, hint, place)
 
 
 def _typed(value: Any, kind: type, place: str) -> Any:
@@ -257,9 +228,9 @@ def _typed(value: Any, kind: type, place: str) -> Any:
     return value
 
 
-def _check_number(value: int, key: str, limits: tuple[int, int], place: str) -> None:
-    least, greatest = limits
-    if not least <= value <= greatest:
-        raise OptionError(f"{place}: {key} is {value}, but must be {least} to {greatest}")
-    if key in POWERS_OF_TWO and value & (value - 1):
-        raise OptionError(f"{place}: {key} is {value}, but must be a power of two")
+def _number(value: int, limits: Within, place: str) -> int:
+    if not limits.least <= value <= limits.greatest:
+        raise OptionError(f"{place} is {value}, but must be {limits.least} to {limits.greatest}")
+    if limits.power_of_two and value & (value - 1):
+        raise OptionError(f"{place} is {value}, but must be a power of two")
+    return value
