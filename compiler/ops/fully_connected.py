@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 
+import numpy as np
+
 from ..errors import ModelError
-from ..ir import Op, Shape
+from ..ir import Array, Op, Shape
 from ..target import Target
 from . import shared_sums
 from .base import (
     IN_ROWS,
     LINEAR,
+    Constant,
     Implementation,
     Launch,
     OpDef,
@@ -75,11 +79,13 @@ def _rows(op: Op, target: Target) -> str | None:
     return constant_weights(op, target)
 
 
-def _floats(op: Op, target: Target) -> str | None:
+def in_rows(op: Op, target: Target) -> str | None:
+    """Why kernels of floats cannot compute a layer; None if they can."""
     return _rows(op, target) or wide_sums(op)
 
 
-def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    """The launch of a layer by tiles; blocks of its weights may have scales, which are input 3."""
     flat = flattens(op)
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
@@ -96,8 +102,9 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
         {
             "bias": bias_slices(op, channels, target, tile.slices),
             "weights": pack_weights(ohwi(weights), tile.slices, target),
+            **_scales(op, lambda scales: pack_weights(ohwi(scales), tile.slices, target)),
         },
-        {"tile": tile, "blocks": blocks, "inputs": weights.shape[1]},
+        {"tile": tile, "blocks": blocks, "inputs": weights.shape[1], "block": _block(op)},
         flatten=flat,
         heavy=True,
         flops=2 * op.output.elements * weights.shape[1],
@@ -105,17 +112,42 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     return [in_bytes(launch, op, target)]
 
 
-def _vector(op: Op, target: Target) -> str | None:
-    return _floats(op, target) or splits(op, target)
+def of_a_vector(op: Op, target: Target) -> str | None:
+    """Why work-items cannot share the sums of a single row; None if they can."""
+    return in_rows(op, target) or splits(op, target)
 
 
-def _build_split(op: Op, target: Target) -> Sequence[Launch]:
+def build_split(op: Op, target: Target) -> Sequence[Launch]:
+    """The launch of a layer of a single row, whose sums work-items share."""
     bias = bias_slices(op, op.output.shape[-1], target)
-    return [in_bytes(split_sums(op, target, bias, op.constant(1)), op, target)]
+    launch = split_sums(op, target, bias, op.constant(1))
+    launch = replace(
+        launch,
+        constants={**launch.constants, **_scales(op, lambda scales: _in_rows(scales, target))},
+        variables={**launch.variables, "block": _block(op)},
+    )
+    return [in_bytes(launch, op, target)]
+
+
+def _scales(op: Op, pack: Callable[[Array], Constant]) -> dict[str, Constant]:
+    """The scales of the blocks of weights as a kernel reads them, by their role, if there are."""
+    return {} if len(op.inputs) < 4 else {"scales": pack(op.constant(3))}
+
+
+def _in_rows(scales: Array, target: Target) -> Array:
+    """Scales [outputs, blocks] as [block][slice][lane]."""
+    lanes = target.lanes
+    return np.pad(scales.T, ((0, 0), (0, -len(scales) % lanes))).reshape(-1, lanes)
+
+
+def _block(op: Op) -> int:
+    """The inputs of a block of weights; all of them if blocks have no scales."""
+    inputs = op.operand(1).shape[1]
+    return inputs // (op.operand(3).shape[1] if len(op.inputs) > 3 else 1)
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
-    return _floats(op, target) or shared_sums.unsuited(op, PIXEL, target)
+    return in_rows(op, target) or shared_sums.unsuited(op, PIXEL, target)
 
 
 def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
@@ -139,11 +171,11 @@ IMPLEMENTATIONS = (
     TiledImplementation(
         "fully_connected_bytes_from_linear", _build_bytes, _rows_of_bytes, reads=LINEAR
     ),
-    Implementation("fully_connected_split", _build_split, _vector, half_arithmetic=True),
-    Implementation("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
+    Implementation("fully_connected_split", build_split, of_a_vector, half_arithmetic=True),
+    Implementation("fully_connected_split_from_linear", build_split, of_a_vector, reads=LINEAR),
     TiledImplementation("fully_connected_shared", _build_shared, _few_rows, half_arithmetic=True),
-    TiledImplementation("fully_connected", _build, _floats, half_arithmetic=True),
-    TiledImplementation("fully_connected_from_linear", _build, _floats, reads=LINEAR),
+    TiledImplementation("fully_connected", build, in_rows, half_arithmetic=True),
+    TiledImplementation("fully_connected_from_linear", build, in_rows, reads=LINEAR),
 )
 
 define(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Op, Tensor
+from ...ops.fully_connected_blocks import NAME as OF_BLOCKS
 from ...ops.row_scales import NAME as ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, rounded_to_bfloat16, scales_of_blocks
 from .lowering import EXACT, Lowering
@@ -165,9 +166,12 @@ def _of_blocks(lowering: Lowering, image: Tensor, weights: Tensor) -> tuple[Tens
     else:
         scales = rounded_to_bfloat16(scales)
         integers, scale = _by_rows(lowering, image, [len(image.shape) - 1])
-    matrix = lowering.constant(weights.data * np.repeat(scales, blocks.size, -1))
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
-    return lowering.add(op.name, integers, matrix, None, **attrs), scale
+    if blocks.size % lowering.target.lanes:
+        matrix = lowering.constant(weights.data * np.repeat(scales, blocks.size, -1))
+        return lowering.add(op.name, integers, matrix, None, **attrs), scale
+    operands = integers, lowering.centered(weights), None, lowering.constant(scales)
+    return lowering.add(OF_BLOCKS, *operands, **attrs, exact=True), scale
 
 
 def hybrid_transposed(lowering: Lowering) -> None:

@@ -9,6 +9,7 @@ from quantized_operators import quantized
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
 from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Tensor, constant
+from tflgpu.compiler.ops.fully_connected_blocks import NAME as OF_BLOCKS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 
@@ -21,7 +22,7 @@ def lowered(operator: str, source: Tensor, weights: Tensor, **attrs: object) -> 
     graph = Graph()
     graph.add(Op(operator, (source, weights, None), (result,), {**PLAIN, **attrs}))
     graph.inputs, graph.outputs = [source], [result]
-    lower_quantized(graph, Target(profile("cpu")))
+    lower_quantized(graph, Target(profile("cpu_avx512")))
     return graph
 
 
@@ -30,14 +31,18 @@ def multiplied(graph: Graph, operator: str) -> Array:
     return next(op for op in graph.ops if op.name == operator).constant(1)
 
 
+def scales_in(graph: Graph) -> Array:
+    return next(op for op in graph.ops if op.name == OF_BLOCKS).constant(3)
+
+
 def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
     values = RANDOM.integers(-7, 8, (5, 64)).astype(np.int8)
     # The second lies half-way between two bfloat16 numbers, of which the even one is above.
     scales = np.tile(np.array([1.0, 1.01171875], np.float16), 5).reshape(5, 2)
     weights = Tensor("w", (5, 64), "int4", values, blocks=Blocks(32, constant("s", scales), None))
-    found = multiplied(lowered("FULLY_CONNECTED", Tensor("x", (3, 64)), weights), "FULLY_CONNECTED")
-    np.testing.assert_array_equal(found[:, :32], values[:, :32])
-    np.testing.assert_array_equal(found[:, 32:], values[:, 32:] * np.float32(1.015625))
+    graph = lowered("FULLY_CONNECTED", Tensor("x", (3, 64)), weights)
+    np.testing.assert_array_equal(multiplied(graph, OF_BLOCKS), values)
+    np.testing.assert_array_equal(scales_in(graph), [[1, 1.015625]] * 5)
 
 
 def of_blocks(outputs: int, inputs: int, size: int) -> Tensor:
@@ -50,10 +55,17 @@ def of_blocks(outputs: int, inputs: int, size: int) -> Tensor:
 def test_scales_of_small_blocks_are_not_rounded() -> None:
     weights = of_blocks(5, 48, 16)
     graph = lowered("FULLY_CONNECTED", Tensor("x", (3, 48)), weights)
+    np.testing.assert_array_equal(scales_in(graph), np.full((5, 3), 1.01171875))
+    assert any(op.name == "tflgpu.quantize_rows_away" for op in graph.ops)
+
+
+def test_blocks_that_are_no_whole_slices_become_floats() -> None:
+    """Scales are loaded with a slice of inputs, of which a processor's has up to 16."""
+    weights = of_blocks(5, 60, 20)
+    graph = lowered("FULLY_CONNECTED", Tensor("x", (3, 60)), weights)
     assert weights.data is not None
     expected = weights.data * np.float32(1.01171875)
     np.testing.assert_array_equal(multiplied(graph, "FULLY_CONNECTED"), expected)
-    assert any(op.name == "tflgpu.quantize_rows_away" for op in graph.ops)
 
 
 @pytest.mark.parametrize("sizes", [(3, 48, 16), (5, 33, 11), (5, 16, 16)])
