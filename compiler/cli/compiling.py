@@ -33,7 +33,7 @@ from .device_names import DeviceName
 from .options import fleet_options, models_argument, output_option, tolerance_option
 from .passphrases import passphrases
 from .paths import CachePlace
-from .printing import Answer, json_option, kernels_in_launches, operators_of, properties
+from .printing import Answer, json_option, kernels_in_launches, memory_of, operators_of, properties
 from .shell import Command, note, warn
 from .stages import progress
 from .tuning_search import search_here
@@ -195,7 +195,6 @@ def _warnings(result: Result, search: bool) -> Iterator[str]:
 
 
 def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str, object]]:
-    memory = {name: decimal(size) for name, size in report["memory"].items()}
     applied = sum(event["applied"] for event in report["passes"])
     return [
         ("operators in", report["operators"]),
@@ -217,11 +216,7 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
         ),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
-        (
-            "memory",
-            f"{memory['planned']} (without sharing {memory['naive']}, lower bound "
-            f"{memory['lower_bound']})",
-        ),
+        ("memory", memory_of(plan)),
         ("weights", decimal(plan.weights_size)),
         ("for", f"{plan.target}, {plan.precision}, {plan.profile}"),
         *(

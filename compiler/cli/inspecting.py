@@ -34,6 +34,7 @@ from .printing import (
     full_names_option,
     json_option,
     kernels_in_launches,
+    memory_of,
     properties,
 )
 from .shell import Command, asked_for
@@ -181,11 +182,7 @@ def _summary(variant: Variant) -> Listing:
         *([("edited by hand", ", ".join(variant.edited))] if plan.edits else []),
         ("operations", f"{sum(dispatch.flops for dispatch in plan.dispatches):,}"),
         ("weights", decimal(plan.weights_size)),
-        (
-            "memory",
-            f"{decimal(plan.memory.planned)} (without sharing {decimal(plan.memory.naive)}, "
-            f"lower bound {decimal(plan.memory.lower_bound)})",
-        ),
+        ("memory", memory_of(plan)),
     )
     return properties(str(variant.folder), rows, "property", "value")
 

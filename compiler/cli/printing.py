@@ -15,6 +15,7 @@ from typing import Any, Literal
 import click
 import numpy as np
 from rich.console import Console
+from rich.filesize import decimal
 from rich.table import Table
 
 from ...runtime.plan.records import HostPart, Plan
@@ -183,6 +184,13 @@ def _plain(value: Any) -> Any:
 def kernels_in_launches(plan: Plan) -> str:
     """The number of kernels in a run, and the number of launches."""
     return f"{len(plan.dispatches)} in {plan.launches} launch{'es' if plan.launches != 1 else ''}"
+
+
+def memory_of(plan: Plan) -> str:
+    """The arena's size, what it would be without sharing, and the least it could be."""
+    sizes = plan.memory
+    least, naive = decimal(sizes.lower_bound), decimal(sizes.naive)
+    return f"{decimal(sizes.planned)} (without sharing {naive}, lower bound {least})"
 
 
 def count_of(models: Sequence[object]) -> str:

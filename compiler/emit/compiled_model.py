@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...runtime.plan.records import Plan
@@ -46,7 +46,6 @@ class CompiledModel:
     @property
     def report(self) -> dict[str, Any]:
         """The summary that `tflgpu compile --json` prints."""
-        memory = self.plan.memory
         others = [each.report for each in self.specializations]
         return {
             "inputs": {info.name: list(info.shape) for info in self.plan.inputs},
@@ -60,11 +59,7 @@ class CompiledModel:
                 for argument in dispatch.arguments
             ),
             "tuned": self.tuned,
-            "memory": {
-                "naive": memory.naive,
-                "planned": memory.planned,
-                "lower_bound": memory.lower_bound,
-            },
+            "memory": asdict(self.plan.memory),
             "fallback": [
                 {**item.as_dict(), "part": part.file}
                 for part in self.plan.parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import fields
 
 from ...runtime.cache.variant import Variant
 from ...runtime.plan.running import Limits
@@ -74,11 +75,6 @@ def _text(value: str) -> str:
 
 
 def _limits(needs: Limits) -> str:
-    return braced(
-        (
-            *(needs.alignment, needs.group),
-            *(braced(needs.group_sizes), braced(needs.group_counts)),
-            *(needs.local_memory, needs.arguments),
-            *(needs.argument_size, needs.buffer_size, needs.image_texels),
-        )
-    )
+    """All but the extensions, as `tflgpu_limits` has them."""
+    values = (getattr(needs, field.name) for field in fields(needs) if field.name != "extensions")
+    return braced(braced(each) if isinstance(each, tuple) else each for each in values)

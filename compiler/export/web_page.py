@@ -13,6 +13,7 @@ from ...runtime.cache.variant import WEIGHTS, Variant
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.plan.storage import WORD, device_dtype
+from ...runtime.webgpu.info import GROUP_COUNTS, GROUP_SIZES, LIMITS
 from ..language.comment import in_comment
 
 FORMAT = 2
@@ -134,22 +135,18 @@ def _tensors(
 
 
 def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
-    """The limits and features of all signatures by WebGPU's names."""
+    """The limits and features of all signatures by JavaScript's names."""
     each = [plan.needs for plan in plans]
-    limits = {
-        "maxStorageBuffersPerShaderStage": max(needs.arguments for needs in each),
-        "maxStorageBufferBindingSize": max(needs.argument_size for needs in each),
-        "maxBufferSize": max(needs.buffer_size for needs in each),
-        "maxComputeInvocationsPerWorkgroup": max(needs.group for needs in each),
-        "maxComputeWorkgroupStorageSize": max(needs.local_memory for needs in each),
-        "maxComputeWorkgroupsPerDimension": max(max(needs.group_counts) for needs in each),
-        **{
-            f"maxComputeWorkgroupSize{axis}": max(needs.group_sizes[number] for needs in each)
-            for number, axis in enumerate("XYZ")
-        },
+    limits = {name: max(getattr(needs, field) for needs in each) for field, name in LIMITS.items()}
+    limits[GROUP_COUNTS] = max(max(needs.group_counts) for needs in each)
+    for axis, name in enumerate(GROUP_SIZES):
+        limits[name] = max(needs.group_sizes[axis] for needs in each)
+    named = {
+        re.sub("-(.)", lambda found: found[1].upper(), name): limit
+        for name, limit in limits.items()
     }
     features = dict.fromkeys(name for needs in each for name in needs.extensions)
-    return {"limits": limits, "features": [*features]}
+    return {"limits": named, "features": [*features]}
 
 
 def _steps(plan: Plan, numbers: list[int]) -> list[object]:

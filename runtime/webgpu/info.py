@@ -11,6 +11,16 @@ from ..plan.running import Limits
 _TYPES = {"DiscreteGPU": "gpu", "IntegratedGPU": "gpu", "CPU": "cpu"}
 FEATURES = {"shader-f16": "shader-f16", "subgroup": "subgroups"}
 """What kernels may need: wgpu's names of features, and those of WebGPU."""
+LIMITS = {
+    "group": "max-compute-invocations-per-workgroup",
+    "local_memory": "max-compute-workgroup-storage-size",
+    "arguments": "max-storage-buffers-per-shader-stage",
+    "argument_size": "max-storage-buffer-binding-size",
+    "buffer_size": "max-buffer-size",
+}
+"""WebGPU's names of limits that are single numbers."""
+GROUP_SIZES = [f"max-compute-workgroup-size-{axis}" for axis in "xyz"]
+GROUP_COUNTS = "max-compute-workgroups-per-dimension"
 
 
 def describe(adapter: Any) -> DeviceInfo:
@@ -41,16 +51,11 @@ def limits_of(owner: Any) -> Limits:
     """The limits of an adapter or a device."""
     limits: Mapping[str, int] = owner.limits
     features: Set[str] = owner.features
-    x, y, z = (limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
-    groups = limits["max-compute-workgroups-per-dimension"]
+    x, y, z = (limits[name] for name in GROUP_SIZES)
     return Limits(
         alignment=limits["min-storage-buffer-offset-alignment"],
-        group=limits["max-compute-invocations-per-workgroup"],
         group_sizes=(x, y, z),
-        group_counts=(groups, groups, groups),
-        local_memory=limits["max-compute-workgroup-storage-size"],
-        arguments=limits["max-storage-buffers-per-shader-stage"],
-        argument_size=limits["max-storage-buffer-binding-size"],
-        buffer_size=limits["max-buffer-size"],
+        group_counts=(limits[GROUP_COUNTS],) * 3,
         extensions=tuple(name for own, name in FEATURES.items() if own in features),
+        **{field: limits[name] for field, name in LIMITS.items()},
     )
