@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import pytest
-from paths import PROFILES
 
 import tflgpu
 from tflgpu.compiler.devices import profile
@@ -212,13 +211,7 @@ def fake(platform: str, version: str, type_: str, unified: bool = True, **said: 
 
 def own_profile(folder: Path, name: str, **changes: int | bool | str | list[str]) -> str:
     """The path of a profile that differs from another one in some values."""
-    lines = (PROFILES / f"{name}.toml").read_text(encoding="utf-8").splitlines()
-    for key, value in changes.items():
-        line = f"{key} = {json.dumps(value)}"
-        if any(other.startswith(f"{key} =") for other in lines):
-            lines = [line if other.startswith(f"{key} =") else other for other in lines]
-        else:
-            lines.insert(0, line)
+    lines = [f"{key} = {json.dumps(value)}" for key, value in {"like": name, **changes}.items()]
     path = folder / f"{name}_{abs(hash(str(changes)))}.toml"
     path.write_text("\n".join(lines), encoding="utf-8")
     return str(path)

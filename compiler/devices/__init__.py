@@ -17,16 +17,28 @@ from .profile import Profile, parse
 from .rule import Rule
 
 SUFFIX = ".toml"
+_FOLDER = files(__name__) / "profiles"
 
 
 @cache
 def profiles() -> dict[str, Profile]:
     """Every built-in profile, by name."""
-    result = {}
-    for file in sorted((files(__name__) / "profiles").iterdir(), key=lambda entry: entry.name):
-        name = file.name.removesuffix(SUFFIX)
-        result[name] = parse(file.read_text(encoding="utf-8"), name, file.name)
-    return result
+    return {name: _built_in(name) for name in _names()}
+
+
+@cache
+def _names() -> list[str]:
+    names = (entry.name for entry in _FOLDER.iterdir())
+    return sorted(name.removesuffix(SUFFIX) for name in names)
+
+
+@cache
+def _built_in(name: str) -> Profile:
+    """OptionError if there is none of that name."""
+    if name not in _names():
+        raise OptionError(f"no device profile {name!r}; choose one of {', '.join(_names())}")
+    file = f"{name}{SUFFIX}"
+    return parse((_FOLDER / file).read_text(encoding="utf-8"), name, file, _built_in)
 
 
 def profile(name: str) -> Profile:
@@ -36,14 +48,12 @@ def profile(name: str) -> Profile:
     """
     if name.endswith(SUFFIX):
         return _read(Path(name))
-    if name not in profiles():
-        raise OptionError(f"no device profile {name!r}; choose one of {', '.join(profiles())}")
-    return profiles()[name]
+    return _built_in(name)
 
 
 def names_profile(device: str) -> bool:
     """Whether the option `device` is the name or file of a profile."""
-    return device.endswith(SUFFIX) or device in profiles()
+    return device.endswith(SUFFIX) or device in _names()
 
 
 def _read(path: Path) -> Profile:
@@ -51,7 +61,7 @@ def _read(path: Path) -> Profile:
     text = read_text(path, "the profile", OptionError)
     stem = re.sub(r"[^a-z0-9_]+", "_", path.name[: -len(SUFFIX)].lower())
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return parse(text, f"{stem}_{digest}", str(path))
+    return parse(text, f"{stem}_{digest}", str(path), _built_in)
 
 
 __all__ = ["Profile", "Rule", "names_profile", "profile", "profiles"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -145,13 +145,24 @@ _KINDS = {
 }
 
 
-def parse(text: str, name: str, place: str) -> Profile:
-    """The profile in the text of a TOML file; OptionErrors name `place`, the file, and the key."""
+def parse(text: str, name: str, place: str, known: Callable[[str], Profile]) -> Profile:
+    """The profile in the text of a TOML file; OptionErrors name `place`, the file, and the key.
+
+    The key `like` names a profile that `known` returns (OptionError): it has the values of all keys
+    that are left out, but not the devices to match.
+    """
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{place} is not a TOML file: {error}") from error
-    found = {"name": name, **_members(Profile, values, place)}
+    found: dict[str, Any] = {}
+    if "like" in values:
+        like = _typed(values.pop("like"), str, f"{place}: like")
+        try:
+            found = {**vars(known(like)), "match": ()}
+        except OptionError as error:
+            raise OptionError(f"{place}: like: {error}") from error
+    found |= {"name": name, **_members(Profile, values, place)}
     required = [each.name for each in fields(Profile) if each.default is MISSING]
     if missing := [key for key in required if key not in found]:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")

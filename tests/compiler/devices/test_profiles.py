@@ -85,13 +85,13 @@ def test_every_profile_can_be_read_and_is_for_something() -> None:
     ]
 
 
-@pytest.mark.parametrize(("newer", "older"), [("amd_rdna2", "amd"), ("intel_xe", "intel_gpu")])
-def test_newer_gpus_differ_in_products_of_bytes_alone(newer: str, older: str) -> None:
-    """And in their names, rules, and in Metal, which does not take these products."""
-    known = asdict(profile(newer)), asdict(profile(older))
-    assert [key for key in known[0] if known[0][key] != known[1][key]] == [
-        *("name", "description", "byte_products", "targets", "match"),
-    ]
+def test_a_profile_like_another_one(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('like = "nvidia"\nheavy_group = 64\n')
+    own, other = asdict(profile(str(path))), asdict(profile("nvidia"))
+    differing = {key: own[key] for key in own if own[key] != other[key]}
+    assert differing.pop("name").startswith("own_")
+    assert differing == {"heavy_group": 64, "match": ()}
 
 
 def test_a_profile_of_ones_own(tmp_path: Path) -> None:
@@ -109,6 +109,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("alignment = 256", "", "lacks the keys alignment"),
+        ("description", 'like = "cuda"\ndescription', "like: no device profile 'cuda'; choose one"),
         (
             "alignment = 256",
             "alignment = 256\nwarps = 32",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 from agreement import difference
+from devices import own_profile
 from graphs import Value, call, known, model, number, w, x, xi
 from rewriting import BEFORE
 
@@ -80,10 +79,7 @@ def test_others_stay(value: Value) -> None:
 
 def small(folder: Path) -> str:
     """The profile webgpu with bindings of 16 MiB."""
-    text = (files("tflgpu.compiler.devices") / "profiles/webgpu.toml").read_text(encoding="utf-8")
-    own = folder / "small.toml"
-    own.write_text(re.sub(r"max_binding = \d+", f"max_binding = {SMALL}", text), encoding="utf-8")
-    return str(own)
+    return own_profile(folder, "webgpu", max_binding=SMALL)
 
 
 def built(values: Mapping[str, Value], device: str, folder: Path) -> Path:
