@@ -85,12 +85,17 @@ def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Ex
 def vocabulary(target: Target) -> Mapping[str, Any]:
     """The functions of this module that templates can call, by name."""
 
-    def kept(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
+    def rolled(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
         """Like `each`, with a hint against unrolling, as compilers that unroll short loops then
         load everything at once, and run out of registers.
         """
-        loop = each(name, count, start, caller=caller, scope=scope)
-        return f"{target.roll}\n{loop}" if target.roll and count > start + 1 else loop
+        hint, loop = target.language.roll, each(name, count, start, caller=caller, scope=scope)
+        return f"{hint}\n{loop}" if hint and count > start + 1 else loop
+
+    def kept(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
+        """Like `each`, with the hint where all loops have it."""
+        form = rolled if target.roll else each
+        return form(name, count, start, caller=caller, scope=scope)
 
     def nested(*heads: str, caller: Callable[[], str]) -> str:
         """The body within such loops, whose heads are given from the outside in."""
@@ -126,6 +131,7 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         "each": kept,
         "inside": inside,
         "nested": nested,
+        "rolled": rolled,
         "unrolled": unrolled,
         "when": when,
     }

@@ -89,6 +89,9 @@ def byte_products(
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
     limits = TileLimits.of(target)
+    if target.on_processor:
+        # Their weights take a quarter of the memory of floats, so that more slices are at hand.
+        limits = replace(limits, slices=2 * limits.slices)
     if offset:
         # The sums of bytes take the place of a slice.
         limits = replace(limits, slices=max(limits.slices - 1, 1))
