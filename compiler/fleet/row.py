@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from ...runtime.errors import PlanError
+from ...runtime.typed_json import Form, typed
 from ..errors import Finding
 
 FORMAT = 2
 """To be raised whenever the fields of a row change."""
+
+
+def _is_finding(item: Mapping[str, Any]) -> bool:
+    typed(Finding, item)
+    return True
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Row:
     """The variant's name; empty if there is none."""
     status: str
     """compiled; present (it was in the cache already, or is that of an equal model); or failed."""
-    findings: tuple[Mapping[str, Any], ...]
+    findings: tuple[Annotated[Mapping[str, Any], Form("finding", _is_finding)], ...]
     """Operators that cannot run on the device, as `Finding.as_dict` gives them."""
     error: str
     """Why it failed."""
@@ -89,7 +95,7 @@ def from_bytes(content: bytes, source: str) -> list[Row]:
         found = json.loads(content)
         version = found["format"]
         if version == FORMAT:
-            return [_row(item) for item in found["variants"]]
+            return [typed(Row, item) for item in found["variants"]]
         if type(version) is int and version < FORMAT:
             return []  # what they record is found out again
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -100,32 +106,4 @@ def from_bytes(content: bytes, source: str) -> list[Row]:
     raise PlanError(
         f"{source} has format {version!r}, this version of tflgpu reads {FORMAT}; use "
         f"another cache, or the version that wrote it"
-    )
-
-
-_FIELDS = {item.name for item in fields(Row)}
-_NUMBERS = {"seconds", "bytes", "time"}
-_TEXTS = _FIELDS - _NUMBERS - {"findings"}
-_FINDING = asdict(Finding(0, "", ""))
-
-
-def _row(item: Any) -> Row:
-    if not isinstance(item, dict) or item.keys() != _FIELDS:
-        raise ValueError(f"a row must have the fields {', '.join(sorted(_FIELDS))}")
-    wrong = [
-        *(name for name in _TEXTS if not isinstance(item[name], str)),
-        *(name for name in _NUMBERS if type(item[name]) not in (int, float)),
-    ]
-    if not isinstance(item["findings"], list) or not all(map(_is_finding, item["findings"])):
-        wrong.append("findings")
-    if wrong:
-        raise ValueError(f"a row has a wrong type of {', '.join(sorted(wrong))}")
-    return Row(**{**item, "findings": tuple(item["findings"])})
-
-
-def _is_finding(item: Any) -> bool:
-    return (
-        isinstance(item, dict)
-        and item.keys() == _FINDING.keys()
-        and all(type(item[name]) is type(value) for name, value in _FINDING.items())
     )

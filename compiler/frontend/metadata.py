@@ -13,12 +13,12 @@ import zipfile
 import zlib
 from dataclasses import asdict, dataclass
 from io import BytesIO
-from typing import Any
 
 from flatbuffers import encode, number_types
 from flatbuffers.table import Table
 
 from ...runtime.errors import PlanError
+from ...runtime.typed_json import typed
 from ..errors import ModelError
 from .flatbuffer import Source
 from .model_file import Model, ModelFile, content_of, name_of
@@ -76,16 +76,9 @@ class Metadata:
 
 def parse_metadata(text: str) -> Metadata:
     """The metadata in a plan (PlanError if it is malformed)."""
-
-    def tensor(value: dict[str, Any]) -> TensorMetadata:
-        lists = (tuple(value[key]) for key in ("mean", "std", "labels"))
-        return TensorMetadata(value["name"], *lists)
-
     try:
-        value = json.loads(text or "{}")
-        kinds = (value.get(key, ()) for key in ("inputs", "outputs"))
-        return Metadata(*(tuple(map(tensor, tensors)) for tensors in kinds))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return typed(Metadata, json.loads(text or "{}"))
+    except (ValueError, RecursionError) as error:
         raise PlanError("the plan's metadata is malformed; compile the model again") from error
 
 

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated
 
-from ..cache.folder import is_fingerprint
 from ..errors import PlanError
+from ..typed_json import Form, typed
 from .ledger import INDEX, Ledger
-from .manifest import Publication, is_path, seconds
+from .manifest import Digest, Publication, Time, is_path
 from .stamps import UNFINISHED
 from .store import Store
 
@@ -30,15 +30,15 @@ FORMAT = 1
 class Record:
     """What the index says about a variant. It is not signed: good for lists, not for trust."""
 
-    path: str
+    path: Annotated[str, Form("variant", is_path)]
     """Its folder in the store: <model fingerprint>/<variant>."""
     model: str
     """The model file's name."""
-    size: int
-    """Bytes of its files."""
-    published: float
+    size: Annotated[int, Form("number of bytes", lambda size: size >= 0)]
+    """Of its files."""
+    published: Time
     """When it was put into the store (Unix time)."""
-    signers: tuple[str, ...] = ()
+    signers: tuple[Digest, ...] = ()
     """The public keys of its signatures, hexadecimal."""
 
 
@@ -101,20 +101,9 @@ def _parsed(content: bytes, source: str) -> list[Record]:
         found = json.loads(content)
         if found["format"] != FORMAT:
             raise ValueError(f"format {found['format']!r} instead of {FORMAT}")
-        return [_record(item) for item in found["variants"]]
+        return [typed(Record, item) for item in found["variants"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PlanError(f"{source} is damaged ({error}); remove the file") from error
-
-
-def _record(item: Mapping[str, Any]) -> Record:
-    published, signers = seconds(item["published"]), tuple(item["signers"])
-    record = Record(item["path"], item["model"], item["size"], published, signers)
-    size_is_one = type(record.size) is int and record.size >= 0
-    if not (isinstance(record.model, str) and size_is_one and all(map(is_fingerprint, signers))):
-        raise TypeError("a record has a wrong type")
-    if not is_path(record.path):
-        raise ValueError(f"{record.path!r} is not a variant")
-    return record
 
 
 def _merged(contents: Mapping[str, bytes]) -> list[Record]:

@@ -14,11 +14,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from ..cache.folder import is_fingerprint
 from ..cache.variant import FALLBACK, KERNELS, ORIGINALS, PLAN, WEIGHTS
 from ..errors import PlanError
+from ..typed_json import Form, typed
 from .stamps import is_folder
 
 MANIFEST = "manifest.json"
@@ -30,9 +31,21 @@ MOST_FILES = 1 << 16
 
 _WITHIN = rf"(choices/[1-9][0-9]{{0,6}}/|{ORIGINALS}/)?"
 _BESIDE = rf"({re.escape(PLAN)}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*)"
-_FILE = re.compile(rf"({re.escape(WEIGHTS)}|{_WITHIN}{_BESIDE})\Z")
-_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _VARIANT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*\Z")
+
+
+def is_time(seconds: float) -> bool:
+    """Whether it is a Unix time that all systems can show."""
+    return 0 <= seconds < LATEST
+
+
+def _like(name: str, pattern: str) -> Form:
+    return Form(name, re.compile(pattern).match)
+
+
+Digest = Annotated[str, _like("digest", r"[0-9a-f]{64}\Z")]
+FileName = Annotated[str, _like("file", rf"({re.escape(WEIGHTS)}|{_WITHIN}{_BESIDE})\Z")]
+Time = Annotated[float, Form("Unix time", is_time)]
 
 
 class NewerFormatError(PlanError):
@@ -43,9 +56,8 @@ class NewerFormatError(PlanError):
 class File:
     """A file of a variant."""
 
-    size: int
-    """Bytes."""
-    sha256: str
+    size: Annotated[int, Form("number of bytes", lambda size: size >= 0)]
+    sha256: Digest
     """Hexadecimal."""
 
 
@@ -53,13 +65,13 @@ class File:
 class Manifest:
     """What is signed: which variant this is, and the digest of every file of it."""
 
-    fingerprint: str
+    fingerprint: Annotated[str, Form("fingerprint", is_fingerprint)]
     """Hex SHA-256 digest of the model file."""
-    variant: str
+    variant: Annotated[str, Form("variant", _VARIANT.match)]
     """The name of the variant's folder in a cache."""
-    model: str
+    model: Annotated[str, _like("model", r"(?s).{0,4096}\Z")]
     """The model file's name, for display and for finding it."""
-    files: Mapping[str, File]
+    files: Mapping[FileName, File]
     """By path in the variant's folder."""
 
     @property
@@ -77,9 +89,9 @@ class Manifest:
 class Signature:
     """A signature of a manifest."""
 
-    key: str
+    key: Digest
     """The public key: 32 bytes, hexadecimal."""
-    value: str
+    value: Annotated[str, _like("signature", r"[0-9a-f]{128}\Z")]
     """64 bytes, hexadecimal."""
 
 
@@ -88,9 +100,9 @@ class Publication:
     """The content of manifest.json: a manifest, and what is not signed."""
 
     manifest: Manifest
-    folder: str
+    folder: Annotated[str, Form("folder", is_folder)]
     """The name of the folder of its files."""
-    published: float
+    published: Time
     """When it was put into the store (Unix time)."""
     signatures: tuple[Signature, ...] = ()
 
@@ -117,15 +129,20 @@ def from_bytes(data: bytes, source: str) -> Publication:
     """
     try:
         content = json.loads(data)
-        found = _count(content["format"])
-        if found > FORMAT:
+        found = content["format"]
+        if type(found) is int and found > FORMAT:
             raise NewerFormatError(
                 f"{source} has format {found}, this version of tflgpu reads {FORMAT}; update tflgpu"
             )
-        if found < FORMAT:
-            raise ValueError(f"format {found}")
-        return _publication(content)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if found != FORMAT:
+            raise ValueError(f"format {found!r}")
+        if len(content["manifest"]["files"]) > MOST_FILES:
+            raise ValueError(f"it has more than {MOST_FILES} files")
+        publication = typed(Publication, content)
+        if missing := {PLAN, WEIGHTS} - publication.manifest.files.keys():
+            raise ValueError(f"without {' and '.join(sorted(missing))}")
+        return publication
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, PlanError):
             raise
         raise PlanError(f"{source} is damaged ({error}); publish the variant again") from error
@@ -140,65 +157,6 @@ def is_path(path: str) -> bool:
     """Whether a text has the form of a variant's folder in a store."""
     fingerprint, _, variant = path.partition("/")
     return is_fingerprint(fingerprint) and is_variant(variant)
-
-
-def seconds(value: Any) -> float:
-    """A Unix time, as read from JSON (ValueError if it is none)."""
-    if type(value) not in (int, float) or not 0 <= value < LATEST:
-        raise ValueError(f"{value!r} is not a Unix time")
-    return float(value)
-
-
-def _publication(content: Any) -> Publication:
-    manifest = content["manifest"]
-    if len(manifest["files"]) > MOST_FILES:
-        raise ValueError(f"it has more than {MOST_FILES} files")
-    files = {
-        _matching(_FILE, path, "file"): File(
-            _count(file["size"]), _matching(_DIGEST, file["sha256"], "digest")
-        )
-        for path, file in manifest["files"].items()
-    }
-    missing = {PLAN, WEIGHTS} - files.keys()
-    if missing:
-        raise ValueError(f"without {' and '.join(sorted(missing))}")
-    if not is_fingerprint(manifest["fingerprint"]):
-        raise ValueError(f"{manifest['fingerprint']!r} is not a fingerprint")
-    return Publication(
-        Manifest(
-            manifest["fingerprint"],
-            _matching(_VARIANT, manifest["variant"], "variant"),
-            _matching(re.compile(r"(?s).{0,4096}\Z"), manifest["model"], "model"),
-            files,
-        ),
-        _folder(content["folder"]),
-        seconds(content["published"]),
-        tuple(
-            Signature(
-                _matching(_DIGEST, item["key"], "key"),
-                _matching(re.compile(r"[0-9a-f]{128}\Z"), item["value"], "signature"),
-            )
-            for item in content["signatures"]
-        ),
-    )
-
-
-def _folder(name: Any) -> str:
-    if not isinstance(name, str) or not is_folder(name):
-        raise ValueError(f"{name!r} is not a folder")
-    return name
-
-
-def _matching(form: re.Pattern[str], text: Any, what: str) -> str:
-    if not isinstance(text, str) or not form.match(text):
-        raise ValueError(f"{text!r} is not a {what}")
-    return text
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is not a number of bytes")
-    return value
 
 
 def _json(value: Any, indent: int | None) -> str:

@@ -14,7 +14,7 @@ from ..errors import PlanError, StoreError
 from ..plan.records import Plan
 from .files import check, file_of
 from .index import add, record_of
-from .manifest import MANIFEST, File, Manifest, Publication, is_variant, seconds, to_bytes
+from .manifest import MANIFEST, File, Manifest, Publication, is_time, is_variant, to_bytes
 from .published import published
 from .stamps import new_folder
 from .store import Store
@@ -53,10 +53,10 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
 
 def _now() -> float:
     """The Unix time (StoreError if the clock is so wrong that no reader would take it)."""
-    try:
-        return seconds(time.time())
-    except ValueError as error:
-        raise StoreError(f"the clock of this machine must be set: {error}") from error
+    now = time.time()
+    if not is_time(now):
+        raise StoreError(f"the clock of this machine must be set: {now} is not a Unix time")
+    return now
 
 
 def _write(store: Store, folder: Path, new: Publication, before: Publication | None) -> Publication:

@@ -47,6 +47,7 @@ STAGES = {
     ),
     "runtime": (
         *("printable", "frozen", "errors", "callers", "quiet", "forks", "background"),
+        "typed_json",
         *("environment", "processor"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
@@ -83,6 +84,7 @@ OUTSIDE = {
     # What the runtime checks of LiteRT's files as well.
     "compiler.frontend": (
         *("runtime.errors", "runtime.litert", "runtime.printable", "runtime.plan"),
+        "runtime.typed_json",
     ),
     # Runs what it compiles.
     "compiler.keep_f32": ("runtime",),

@@ -338,7 +338,7 @@ def test_manifests_of_others(folder: Path, tmp_path: Path) -> None:
     for wrong in ({"fingerprint": []}, {"seconds": "1"}, {"findings": {}}, {"findings": [1]}):
         row = {**content["variants"][0], **wrong}
         file.write_text(json.dumps({**content, "variants": [row]}))
-        with pytest.raises(PlanError, match=f"a row has a wrong type of {next(iter(wrong))}; rem"):
+        with pytest.raises(PlanError, match=f"wrong type of {next(iter(wrong))}; rem"):
             compiled(folder, tmp_path)
 
 
