@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..ir import Shape
-from ..language import FLOAT, INT, Expression, Name, Operand, expression, horner
+from ..language import FLOAT, INT, Expression, Operand, Text, expression, horner
 from ..ops.base import bhwc
 from .accessor import Accessor
 from .codecs import ElementCodec
@@ -106,6 +106,14 @@ class Linear(Accessor):
         """One channel of one pixel."""
         return self.element_at(self.offset(batch, row, column, channel))
 
+    def coordinates(self, index: Expression) -> tuple[Expression, ...]:
+        """Batch, row, column and channel of the element at a flat index."""
+        column = index // self.channels
+        row = column // self.width
+        sizes = (self.height, self.width, self.channels)
+        rest = (each % size for each, size in zip((row, column, index), sizes, strict=True))
+        return (row // self.height, *rest)
+
     def pixel(self, batch: Operand, row: Operand, column: Operand) -> Expression:
         """The index of a pixel's first channel, which `channel` takes."""
         return self.offset(batch, row, column, 0)
@@ -156,5 +164,5 @@ class Linear(Accessor):
         element = self.read(index)
         if own and 1 < own[-1] < shape[-1]:
             inside = expression(terms[-1][0]) < own[-1]
-            element = Name(f"({inside} ? {element} : 0.0f)", FLOAT)
+            element = Text(f"({inside} ? {element} : 0.0f)", FLOAT)
         return self.memory.splat(element) if position.lanes else element

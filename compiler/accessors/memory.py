@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..language import FLOAT, Call, Element, Expression, Language, Name, Operand
+from ..language import FLOAT, FLOATS, Call, Element, Expression, Language, Name, Operand, Text
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Buffer:
 
     def lane(self, index: Operand, lane: Operand) -> Expression:
         """One lane of an element that is a slice of floats."""
-        return self.call("lane_of", index, lane)
+        return self.call("lane_of", index, lane, kind=FLOAT)
 
     def splat(self, value: object) -> Expression:
         """A slice with the same value in every lane."""
-        return Name(self.language.splat(str(value), self.lanes), FLOAT)
+        return Text(self.language.splat(str(value), self.lanes), FLOATS)
 
     def set(self, index: Operand, value: object) -> str:
         """The statement that stores a value as the element at an index."""

@@ -8,15 +8,16 @@ from typing import TypeVar
 
 from ..ir import Shape
 from ..language import (
-    FLOAT,
+    FLOATS,
     INT,
+    PAIR,
     Choice,
     Element,
     Expression,
-    Name,
     Number,
     Operand,
     Operation,
+    Text,
     expression,
     horner,
     select,
@@ -185,15 +186,15 @@ class Sliced(Slices):
 
     def pair_at(self, start: Expression, number: Operand = 0) -> Expression:
         """A pair of slices, by the index of an even slice and the number of pairs after it."""
-        return Element(self.array, Operation(">>", start, Number(1)) + number, INT)
+        return Element(self.array, Operation(">>", start, Number(1)) + number, PAIR)
 
     def pair_of(self, pixel: Operand, slice: Operand) -> Expression:
         """A slice of two neighbouring pixels, by the index of the first one, which is even."""
         return self.pair_at(self._further(pixel, slice))
 
-    def unpacked(self, words: object) -> Expression:
-        """The slice of which two integers hold two halves each."""
-        return self.codec.unpacked(self.memory, words)
+    def unpacked(self, pair: Operand, number: int) -> Expression:
+        """The first or the second slice of a pair."""
+        return self.codec.unpacked(self.memory, pair, number)
 
     def entry(self, index: Operand) -> Expression:
         return self.codec.number(self.memory, index, self.base)
@@ -208,7 +209,7 @@ class Sliced(Slices):
             return element
         inside = expression(position.slice) < self.slices
         chosen = select(inside, element, self.memory.splat("0.0f"))
-        return Name(f"({chosen})", FLOAT) if isinstance(chosen, Choice) else chosen
+        return Text(f"({chosen})", FLOATS) if isinstance(chosen, Choice) else chosen
 
     def write(self, position: Position, value: object) -> str:
         return self.assign(self.place(position), self.keep_tail(position, value))

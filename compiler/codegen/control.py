@@ -1,4 +1,4 @@
-"""Loops and conditions in kernel text, omitted where they would have no effect."""
+"""Loops and conditions of kernels, omitted where they would have no effect."""
 
 from __future__ import annotations
 
@@ -6,74 +6,61 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2.runtime import Macro
-
-from ..language import TRUE, Element, Expression, Name, Number, Operand, every, expression
+from ..language import FALSE, TRUE, Expression, Name, Operand, every, expression
+from ..language.statement import Copy, If, Loop, Statements, statements
 from ..target import Target
 
-Body = Callable[[Expression], str]
+Body = Callable[[Expression], object]
 """Returns the body of a loop for a counter."""
-
-WIDTH = 100
-"""Most characters of a line with the head of a loop and its statement."""
 
 LONGEST_REPETITION = 400
 """Most lines of a loop that is written out; compilers take long for more."""
 
 
-@dataclass(frozen=True)
-class Variables:
-    """Local variables of one type: an array, or a single variable if there is only one."""
+@dataclass(slots=True)
+class Head:
+    """The head of a loop."""
 
-    name: str
-    count: int
+    counter: str
+    first: Expression
+    end: Expression
+    step: int
 
-    def __call__(self, index: Operand) -> Expression:
-        """The variable at an index."""
-        return Name(self.name) if self.count == 1 else Element(self.name, index)
+    @property
+    def known(self) -> bool:
+        """Whether the number of rounds is, and each is a step by 1."""
+        return None not in (self.first.value, self.end.value) and self.step == 1
+
+    @property
+    def rounds(self) -> int:
+        """How many there are, if that is known."""
+        assert self.first.value is not None and self.end.value is not None
+        return max(self.end.value - self.first.value, 0)
 
     def __str__(self) -> str:
-        """The declarator, which follows the type."""
-        return self.name if self.count == 1 else f"{self.name}[{self.count}]"
+        step = "++" if self.step == 1 else f" += {self.step}"
+        counter = self.counter
+        return f"for (int {counter} = {self.first}; {counter} < {self.end}; {counter}{step})"
 
 
-def each(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
-    """The body for every counter from `start` to `count` - 1, as a loop if there are several.
-
-    With `scope` the body declares variables, so that it needs braces even without a loop.
-    """
-    if count <= start:
-        return ""
-    if count == start + 1:
-        return _block(caller(Number(start)), scope)
-    return headed(f"for (int {name} = {start}; {name} < {count}; {name}++)", caller(Name(name)))
+def head(counter: str, *bounds: Operand) -> Head:
+    """A loop over a range, which has the bounds of Python's."""
+    first, end, *step = (0, *bounds) if len(bounds) == 1 else bounds
+    (by,) = step or [1]
+    assert isinstance(by, int)
+    return Head(counter, expression(first), expression(end), by)
 
 
-def _repeated(name: str, count: int, body: Body) -> str:
-    """The body for every counter, written out, or a loop if that would be too long."""
-    first = body(Number(0))
-    if count * len(first.splitlines()) > LONGEST_REPETITION:
-        return each(name, count, caller=body)
-    bodies = (first, *(body(Number(number)) for number in range(1, count)))
-    return "".join(_block(text, "\n" in text.strip()) for text in bodies)
+def body_of(value: object) -> Statements:
+    """What a template gives for the body of a statement."""
+    return value if isinstance(value, Statements) else statements([value])
 
 
-def when(condition: Expression, *, caller: Callable[[], str], scope: bool = False) -> str:
-    """The body under a condition."""
-    always = condition == TRUE
-    return _block(caller(), scope) if always else headed(f"if ({condition})", caller())
-
-
-def headed(head: str, body: str) -> str:
-    """A body after the head of a loop or condition, in braces if it has several lines."""
-    body = body.strip()
-    if "\n" in body:
-        return f"{head} {{\n{body}\n}}\n"
-    return f"{head} {body}\n" if len(head) + len(body) < WIDTH else f"{head}\n{body}\n"
-
-
-def _block(body: str, scope: bool) -> str:
-    return f"{{\n{body.strip()}\n}}\n" if scope else f"{body.strip()}\n"
+def when(condition: Expression, then: object, other: object = "") -> Statements:
+    """Statements under a condition, and others otherwise."""
+    if condition in (TRUE, FALSE):
+        return Statements((Copy(body_of(then if condition == TRUE else other)),))
+    return Statements((If(str(condition), body_of(then), body_of(other)),))
 
 
 def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Expression:
@@ -82,54 +69,63 @@ def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Ex
     return (known >= 0 if low else TRUE) & (known < size if high else TRUE)
 
 
+def _loop(found: Head, hint: str, body: Body) -> Statements:
+    """A loop; its body without one if there is a single round."""
+    if not found.known or found.rounds > 1:
+        return Statements((Loop(str(found), body_of(body(Name(found.counter))), hint),))
+    rounds = [body_of(body(found.first))] if found.rounds else []
+    return Statements(tuple(map(Copy, rounds)))
+
+
 def vocabulary(target: Target) -> Mapping[str, Any]:
     """The functions of this module that templates can call, by name."""
 
-    def rolled(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
+    def each(counter: str, *bounds: Operand, caller: Body) -> Statements:
+        """The body for every counter of a range."""
+        return _loop(head(counter, *bounds), "", caller)
+
+    def rolled(counter: str, *bounds: Operand, caller: Body) -> Statements:
         """Like `each`, with a hint against unrolling, as compilers that unroll short loops then
         load everything at once, and run out of registers.
         """
-        hint, loop = target.language.roll, each(name, count, start, caller=caller, scope=scope)
-        return f"{hint}\n{loop}" if hint and count > start + 1 else loop
+        return _loop(head(counter, *bounds), target.language.roll, caller)
 
-    def kept(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
+    def kept(counter: str, *bounds: Operand, caller: Body) -> Statements:
         """Like `each`, with the hint where all loops have it."""
-        form = rolled if target.roll else each
-        return form(name, count, start, caller=caller, scope=scope)
+        return _loop(head(counter, *bounds), target.roll, caller)
 
-    def nested(*heads: str, caller: Callable[[], str]) -> str:
-        """The body within such loops, whose heads are given from the outside in."""
-        lines = [line for head in heads for line in (target.roll, head) if line]
-        return headed("\n".join(lines), caller()) if heads else _block(caller(), scope=True)
-
-    def unrolled(name: str, count: int, *, caller: Body, scope: bool = False) -> str:
+    def unrolled(counter: str, *bounds: Operand, caller: Body) -> Statements:
         """Like `each`, but without a loop in the machine code, so that arrays indexed by the
         counter stay in registers.
         """
-        hint = target.language.unroll
-        if count > 1 and not hint:
-            return _repeated(name, count, caller)
-        loop = each(name, count, caller=caller, scope=scope)
-        return f"{hint}\n{loop}" if count > 1 else loop
+        found, hint = head(counter, *bounds), target.language.unroll
+        if hint or found.rounds < 2:
+            return _loop(found, hint, caller)
+        first = body_of(caller(found.first))
+        if found.rounds * first.length > LONGEST_REPETITION:
+            return _loop(found, "", caller)
+        others = (body_of(caller(found.first + n)) for n in range(1, found.rounds))
+        return Statements(tuple(Copy(body, True) for body in (first, *others)))
 
-    def filled(kind: str, variables: Variables, *, caller: Macro) -> str:
-        """The variables, of a type, each with the value that the body has for its index."""
-        if variables.count == 1:
-            return f"{kind} {variables} = {caller(Number(0))};\n"
+    def nested(heads: list[Head], *, caller: Callable[[], str]) -> Statements:
+        """The body within several loops, given from the outside in."""
+        found = body_of(caller())
+        for each_head in reversed(heads):
+            found = Statements((Loop(str(each_head), found, target.roll),))
+        return found if heads else Statements((Copy(found),))
 
-        def assign(index: Expression) -> str:
-            return f"{variables(index)} = {caller(index)};"
-
-        (name,) = caller.arguments
-        return f"{kind} {variables};\n{unrolled(name, variables.count, caller=assign)}"
+    def as_long_as(condition: Expression, body: object) -> Statements:
+        """A loop as long as a condition holds."""
+        return Statements((Loop(f"while ({condition})", body_of(body)),))
 
     return {
         "all_of": every,
-        "filled": filled,
+        "as_long_as": as_long_as,
+        "each": each,
         "either": lambda one, other: one | other,
-        "array": Variables,
-        "each": kept,
         "inside": inside,
+        "kept": kept,
+        "loop_over": head,
         "nested": nested,
         "rolled": rolled,
         "unrolled": unrolled,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ..ir import Op, Tensor
 from ..language import FLOAT, Expression, Name
+from ..language.statement import Assign, Declare, Statement, statements
 from ..ops.base import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
@@ -31,7 +32,7 @@ class Chain:
         """The tensor whose value is in `v`."""
         self._held: dict[Tensor, str] = {}
         """The variables of values that later operators also read."""
-        self.lines: list[str] = []
+        self.statements: list[Statement] = []
 
     def start(self, tensor: Tensor, value: str) -> None:
         """Start with a value that the kernel has computed."""
@@ -62,10 +63,10 @@ class Chain:
     ) -> None:
         """Store the last value if it is an early output; copy it if a later operator reads it."""
         if value in stores:
-            self.lines.append(stores[value])
+            self.statements += statements([stores[value]]).items
         if any(value in op.inputs for op in later):
             self._held[value] = f"v{number}"
-            self.lines.append(f"{self._kind} v{number} = v;")
+            self.statements.append(Declare(self._kind, f"v{number}", value="v"))
 
     def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
         """Append one operator; an operand that its formula repeats gets a variable."""
@@ -85,7 +86,7 @@ class Chain:
             variable = self._functions.variable(letter, dtype)
             if repeated.count(variable) > 1 and not operand.isidentifier():
                 kind = "int" if integers else self._kind
-                self.lines.append(f"{kind} {letter}{number} = {operand};")
+                self.statements.append(Declare(kind, f"{letter}{number}", value=operand))
                 operand = f"{letter}{number}"
             named.append(operand)
         self._assign(op.output, result(named), f"  // {op.name}")
@@ -96,13 +97,15 @@ class Chain:
         place = f"place{number}"
         kind = language.ints(lanes) if lanes else "int"
         index = self._functions.to_int(Name(value, FLOAT)) + op.attrs["offset"]
-        self.lines.append(f"{kind} {place} = {index};")
+        self.statements.append(Declare(kind, place, value=str(index)))
         places = [language.lane(place, lane, lanes) for lane in range(lanes)] or [place]
         entries = [operands.entry(op.operand(1), Name(text)) for text in places]
         text = language.convert(self._kind, ", ".join(entries)) if lanes else entries[0]
         self._assign(op.output, text, f"  // {op.name}")
 
     def _assign(self, tensor: Tensor, value: object, remark: str = "") -> None:
-        declaration = "" if self._last is not None else f"{self._kind} "
-        self.lines.append(f"{declaration}v = {value};{remark}")
+        if self._last is None:
+            self.statements.append(Declare(self._kind, "v", value=str(value), remark=remark))
+        else:
+            self.statements.append(Assign("v", "=", str(value), remark))
         self._last = tensor

@@ -94,7 +94,7 @@ def generate(
         name = f"{source.name}_{number:03}"
         file = f"kernels/{number:03}_{source.name}{source.language.suffix}"
         frame = source.frame(name, _comment(name, users[number]))
-        text, bodies = fill(frame, [(number, source.indented)])
+        text, bodies = fill(frame, [(number, source.text)])
         records.append(source.record(name, file, text, bodies))
         sources[file] = text
     return Kernels(tuple(launches), tuple(records), sources, host_steps)

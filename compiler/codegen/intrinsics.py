@@ -13,7 +13,19 @@ from functools import cache
 
 from ... import templates
 from ..errors import RenderError
-from ..language import LANGUAGES, OPENCL, Language
+from ..language import (
+    FLOAT,
+    LANGUAGES,
+    OPENCL,
+    Array,
+    Call,
+    Expression,
+    Language,
+    Name,
+    Operand,
+    common_type,
+    expression,
+)
 from .environment import environment
 
 if sys.version_info >= (3, 11):
@@ -32,6 +44,8 @@ class Intrinsic:
     """By language; missing if the language has it built in, or does not support it."""
     needs: Mapping[str, tuple[str, ...]]
     """By language, other intrinsics that the definition calls."""
+    gives: str = ""
+    """The type of its result; "" for that of what it is given."""
     any_nan: str = ""
     """The function of every language that does the same except for NaN; "" if there is none."""
     pragma: str = ""
@@ -73,6 +87,7 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         str(entry["meaning"]),
         definitions,
         needs,
+        gives=str(entry.get("gives", "")),
         any_nan=str(entry.get("any_nan", "")),
         pragma=str(entry.get("opencl_pragma", "")),
         extension=str(entry.get("vulkan_extension", "")),
@@ -98,6 +113,21 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
     return Intrinsic(f"{name}S", "the same of a slice", definitions, needs)
 
 
+class Function(Name):
+    """A function of kernels, or what stands for a value: `exp(v)`, `use.lane_places`."""
+
+    __slots__ = ("_gives",)
+
+    def __init__(self, name: str, gives: str = "") -> None:
+        super().__init__(name, gives or FLOAT)
+        self._gives = gives
+
+    def __call__(self, *operands: Operand | Array) -> Expression:
+        known = [Name(each.name) if isinstance(each, Array) else each for each in operands]
+        kind = self._gives or common_type(*map(expression, known))
+        return Call(str(self), *known, type=kind)
+
+
 class Use:
     """Returns an intrinsic's name by attribute, such as `use.sum_lanes`, and records it.
 
@@ -107,6 +137,11 @@ class Use:
 
     def __init__(self, used: set[str], slices: bool = False, keep_nan: bool = True) -> None:
         self._used, self._slices, self._keep_nan = used, slices, keep_nan
+
+    def function(self, name: str) -> Function:
+        """An intrinsic for expressions."""
+        found = getattr(self, name)
+        return Function(found, intrinsics()[found].gives if found in intrinsics() else "")
 
     def __getattr__(self, name: str) -> str:
         if self._slices and f"{name}S" in intrinsics():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..language import (
     select,
 )
 from ..ops.elementwise import Formula
-from .intrinsics import Use
+from .intrinsics import Function, Use
 from .literal import literal
 
 BUILT_IN = frozenset(
@@ -53,7 +52,7 @@ class KernelFunctions:
         return expression(formula(self, *operands, **known))
 
     def _number(self, value: float) -> Operand:
-        return Name(literal(value, self.use), FLOAT) if not isfinite(value) else value
+        return value if isfinite(value) else literal(value, self.use)
 
     def to_int(self, value: Operand) -> Expression:
         """Integers of floats, whose fractions are cut, or of truth values."""
@@ -81,11 +80,5 @@ class KernelFunctions:
     def bit_xor(self, a: Operand, b: Operand) -> Expression:
         return Operation("^", expression(a), expression(b))
 
-    def __getattr__(self, name: str) -> Callable[..., Expression]:
-        text = name if name in BUILT_IN else getattr(self.use, name)
-
-        def call(*operands: Operand) -> Expression:
-            of_integers = all(item.type in (INT, INTS) for item in map(expression, operands))
-            return Call(text, *operands, type=self._int if of_integers else self._float)
-
-        return call
+    def __getattr__(self, name: str) -> Function:
+        return Function(name) if name in BUILT_IN else self.use.function(name)

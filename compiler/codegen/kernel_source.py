@@ -16,7 +16,6 @@ from ..language import OPENCL, WGSL, Language
 from ..ops.base import WorkGroup
 from .bodies import HOLE
 from .environment import environment
-from .indent import indent
 from .intrinsics import defined, definitions
 from .wgsl import Printed, print_kernel
 from .wgsl.types import wgsl
@@ -81,7 +80,7 @@ class KernelSource:
     intrinsics: frozenset[str]
     """Names of the intrinsics it calls."""
     body: str
-    """Rendered template, not yet indented."""
+    """The rendered template, indented."""
 
     @property
     def alone(self) -> bool:
@@ -120,9 +119,9 @@ class KernelSource:
         )
 
     @property
-    def indented(self) -> str:
+    def text(self) -> str:
         """The body as it stands in a file."""
-        return _in_wgsl(self).body if self.language == WGSL else indent(self.body, 1)
+        return _in_wgsl(self).body if self.language == WGSL else self.body
 
     def frame(self, name: str, comment: str) -> str:
         """The kernel's file with a hole for the body, starting with a comment."""

@@ -65,7 +65,7 @@ class PersistentSource:
             function = f"{name}_{self.kernels.records[launch.kernel].name}"
             if source not in functions:
                 functions[source] = source.functions(function)
-                bodies.append((launch.kernel, source.indented))
+                bodies.append((launch.kernel, source.text))
                 used |= source.intrinsics
             units = tuple(a // b for a, b in zip(dispatch.grid, source.group, strict=True))
             case = cases.setdefault(_kind(dispatch), len(cases))

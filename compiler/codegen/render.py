@@ -14,11 +14,23 @@ from ..accessors import Position
 from ..errors import RenderError
 from ..ir import Op, Tensor
 from ..language import (
+    FALSE,
     FLOAT,
+    FLOATS,
+    HALF,
+    HALVES,
+    INT,
+    INTS,
+    LANE,
+    PAIR,
+    PIXELS,
+    RGB,
     TRUE,
+    Array,
+    Call,
     Expression,
-    Name,
     Operand,
+    Text,
     clamp,
     horner,
     maximum,
@@ -26,19 +38,23 @@ from ..language import (
     select,
 )
 from ..language.comment import in_comment
+from ..language.expression import ATOM, BOOL, UNARY, Real
+from ..language.statement import Copy, Declare, Line, Printer, Statements, statements
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, bhwc, kernel_dtype
 from ..ops.base.launch import Grid
 from ..ops.elementwise import Formula, is_literal
 from ..target import Target
-from . import control
+from . import control, declarations
 from .binding import Argument, Binding
 from .environment import environment
 from .epilogue import Chain
-from .intrinsics import Use
-from .kernel_functions import KernelFunctions
+from .intrinsics import Function, Use
+from .kernel_functions import BUILT_IN, KernelFunctions
 from .kernel_source import KernelSource, Parameter, SharedArray
 from .literal import literal
 from .work_item import WorkItem
+
+_BUILT_IN = {name: Function(name) for name in BUILT_IN}
 
 NO_LAYOUTS: Mapping[Tensor, StridedLayout] = MappingProxyType({})
 
@@ -83,14 +99,19 @@ def render(
     )
     binding = Binding(launch, implementation, target, layouts, joint)
     binding.bind(op)
-    body = _Body(op, binding, (columns, rows, outer))
+    names = _Body(op, binding, (columns, rows, outer))
     try:
-        text = environment().get_template(launch.template).render(body.vocabulary())
+        text = environment().get_template(launch.template).render(names.vocabulary())
     except (jinja2.TemplateError, TypeError) as error:
         line = getattr(error, "lineno", None)
         place = f"{launch.template}:{line}" if line else launch.template
-        known = ", ".join(sorted(body.vocabulary()))
+        known = ", ".join(sorted(names.vocabulary()))
         raise RenderError(f"{place}: {error}; the names defined for it are {known}") from error
+    body = control.body_of(text)
+    declared = (
+        *names.work_item.declared.values(),
+        *(each.accessor.array for each in binding.arguments),
+    )
     source = KernelSource(
         template=launch.template,
         name=PurePosixPath(launch.template).stem + launch.variant,
@@ -98,11 +119,11 @@ def render(
         lanes=target.lanes,
         parameters=tuple(_parameter(argument, target) for argument in binding.arguments),
         group=group,
-        axes=tuple(sorted(body.work_item.declared.items())),
-        shared=tuple(body.shared),
+        axes=tuple(sorted(names.work_item.declared.items())),
+        shared=tuple(names.shared),
         half=binding.half,
         intrinsics=frozenset(binding.used),
-        body=text,
+        body=Printer(target.language, target.lanes).text(body, frozenset(declared)),
     )
     return RenderedLaunch(
         source,
@@ -140,15 +161,6 @@ def _describe(binding: Binding, argument: Argument) -> str:
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}{beside}, {how}"
 
 
-class _Variables:
-    """The variables that templates declare, by their names: `var.column`."""
-
-    def __getitem__(self, name: str) -> Name:
-        return Name(name)
-
-    __getattr__ = __getitem__
-
-
 class _Body:
     """The names a template can use; records what the rendered body needs."""
 
@@ -171,67 +183,102 @@ class _Body:
         """Everything a template can name: roles, coordinates, stores, types and literals."""
         language, lanes = self._target.language, self._target.lanes
         half = self._binding.half
+        functions = control.vocabulary(self._target)
+        scalars, slices = (self._functions_of(slices) for slices in (False, True))
         return {
             **self._binding.roles,
             **self.work_item.coordinates,
-            **control.vocabulary(self._target),
+            **functions,
+            **declarations.vocabulary(functions["unrolled"]),
+            **_BUILT_IN,
             "apply": self.apply,
+            "barrier": self.barrier,
+            "bits": lambda word: Text(
+                f"0x{word:08x}" if word < 2**31 else f"-0x{2**32 - word:08x}", INT
+            ),
             "clamp": clamp,
+            "FALSE": FALSE,
             "enter": self.work_item.enter,
             "enter_grid": self.work_item.enter_grid,
             "enter_linear": self.work_item.enter_linear,
             "formula": self.formula,
-            "floatS": language.floats(lanes),
+            "floats": FLOATS,
             "group": self._launch.group,
             "horner": horner,
-            "intS": language.ints(lanes),
-            "lane": lambda value, number: language.lane(value, number, lanes),
+            "ints": INTS,
+            "is_not": lambda condition: Text(f"!{condition.within(UNARY)}", BOOL),
+            "lane": self.lane,
             "literal": lambda value: literal(value, self._functions.use),
             "max": maximum,
             "min": minimum,
+            "modules": {},
+            "next": lambda place: Text(f"{place}++", INT),
             "number": self.number,
-            "real": language.real(half),
-            "realS": language.real(half, lanes),
+            "pairs": PAIR,
+            "real": HALF if half else FLOAT,
+            "reals": HALVES if half else FLOATS,
             "S": lanes,
             "select": select,
             "share": self.share,
+            "shift": lambda value, bits: value >> bits,
             "slice_loads": self._target.device.slice_loads,
-            "splat": lambda value: language.splat(str(value), lanes),
-            "splat_ints": lambda value: language.convert(language.ints(lanes), str(value)),
+            "splat": self.splat,
+            "splat_ints": lambda value: self.splat(value, INTS),
             "store": self.store,
             "store_at": self.store_at,
             "store_joined": self.store_joined,
             "store_slice_at": self.store_slice_at,
             "sub_groups": self._target.sub_groups,
             "TRUE": TRUE,
-            "to_float": lambda value: Name(language.convert("float", str(value)), FLOAT),
-            "to_floats": lambda value: f"{language.casts(lanes)['float']}({value})",
-            "to_int": lambda value: Name(language.convert("int", str(value))),
-            "to_ints": lambda value: Name(f"{language.casts(lanes)['int']}({value})"),
+            "to_float": scalars.to_float,
+            "to_floats": slices.to_float,
+            "to_int": scalars.to_int,
+            "to_ints": slices.to_int,
             "uniform": self.uniform,
-            "use": self._functions.use,
-            "var": _Variables(),
-            "vector": lambda values: language.convert(
-                language.floats(lanes), ", ".join(map(str, values))
-            ),
+            "use": self._functions,
+            "vector": self.vector,
+            "without_alpha": lambda pixel: Text(f"{pixel}.xyz", RGB),
             "write": self.write,
-            "zero": language.zero(half),
-            "zeroS": language.zero(half, lanes),
+            "zero": Text(language.zero(half), HALF if half else FLOAT),
+            "zeros": Text(language.zero(half, lanes), HALVES if half else FLOATS),
             **self._launch.variables,
         }
 
-    def share(self, kind: str, name: str, count: int) -> None:
-        """Declare an array of floats, integers or slices in local memory."""
-        lanes = 1 if kind in ("float", "int") else self._target.lanes
-        self.shared.append(SharedArray(kind, name, count, 4 * lanes * count))
+    def share(self, kind: str, name: str, count: int) -> Array:
+        """An array of floats, integers or slices in local memory."""
+        lanes = self._target.lanes if kind in LANE else 1
+        element = self._target.language.name_of(kind, lanes)
+        self.shared.append(SharedArray(element, name, count, 4 * lanes * count))
+        return Array(name, count, kind)
 
-    def formula(self, formula: Formula, *names: str, of: str = "") -> Expression:
-        """A formula of variables, by default of the type of the output's elements."""
-        dtype = "int32" if (of or self._output.element) == "int" else "float32"
-        operands = [self._functions.variable(name, dtype) for name in names]
+    def barrier(self) -> Statements:
+        """Wait until all work-items of the work-group are there."""
+        return Statements((Line(f"{self._functions.wait_for_group()};"),))
+
+    def lane(self, value: Expression, number: int) -> Expression:
+        """One lane of a slice that is a variable."""
+        lanes = 4 if value.type in PIXELS else self._target.lanes
+        text = self._target.language.lane(str(value), number, lanes)
+        return Text(text, LANE[value.type])
+
+    def splat(self, value: Operand, kind: str = FLOATS) -> Expression:
+        """A slice with the same value in every lane."""
+        return self.vector([value], kind)
+
+    def vector(self, values: Sequence[Operand], kind: str = FLOATS) -> Expression:
+        """A slice of as many values as it has lanes."""
+        language = self._target.language
+        name = language.name_of(kind, self._target.lanes)
+        lanes = [
+            Real(each) if kind == FLOATS and isinstance(each, int) else each for each in values
+        ]
+        return Call(language.cast.format(type=name), *lanes, type=kind)
+
+    def formula(self, formula: Formula, *operands: Expression) -> Expression:
+        """A formula of an operator table."""
         return self._functions.value(formula, *operands)
 
-    def number(self, value: float) -> str:
+    def number(self, value: float) -> Expression:
         """A literal of the output's element type."""
         whole = self._output.element == "int"
         return literal(value, self._functions.use, "int32" if whole else "float32")
@@ -241,7 +288,7 @@ class _Body:
         """Whether the epilogue does not depend on the position in the output."""
         return not self._op.early_outputs and all(map(is_literal, self._op.epilogue_inputs))
 
-    def apply(self, ops: Sequence[Op], value: object) -> str:
+    def apply(self, ops: Sequence[Op], value: object) -> Statements:
         """The statements that apply elementwise operators to a value and leave the result in `v`.
 
         The operators may otherwise read only scalar constants.
@@ -252,17 +299,17 @@ class _Body:
         chain.start(computed[0] if computed else self._op.output, str(value))
         operands = _OperandsAt(self._binding, self._written, self._functions, Position())
         chain.compute(ops, operands, {})
-        return "\n".join(chain.lines)
+        return Statements(tuple(chain.statements))
 
     def write(
         self, value: object, batch: Operand, row: Operand, column: Operand, slice: Operand
-    ) -> str:
+    ) -> Statements:
         """The statement that stores a slice to which the epilogue has already been applied."""
-        return self._output.write(Position(batch, row, column, slice), value)
+        return statements([self._output.write(Position(batch, row, column, slice), value)])
 
     def store(
         self, value: object | None, batch: Operand, row: Operand, column: Operand, slice: Operand
-    ) -> str:
+    ) -> Statements:
         """The statements that run the epilogue on a slice and store it.
 
         With `value` None the slice is computed by the operator itself, which is elementwise.
@@ -277,31 +324,33 @@ class _Body:
         row: Operand,
         column: Operand,
         slice: Operand,
-    ) -> str:
+    ) -> Statements:
         """The statements for slices of neighbouring pixels, as many as are stored at once."""
         output, kind = self._output, self._target.language.floats(self._target.lanes)
         assert output.join
-        lines = [f"{self._target.language.element(output.stored, output.lanes)} joined;"]
+        joined = Declare(self._target.language.element(output.stored, output.lanes), "joined")
+        parts = []
         for number, value in enumerate(values):
             place = Position(batch, row, column + number, slice)
             part = output.join.part(output.memory, number, output.keep_tail(place, "v"))
-            lines += ["{", self._stored(value, kind, place, part), "}"]
+            parts.append(Copy(self._stored(value, kind, place, part), repeated=True))
         first = output.place(Position(batch, row, column, slice))
         power = output.together.bit_length() - 1
-        return "\n".join([*lines, f"{output.array}[({first}) >> {power}] = joined;"])
+        whole = Line(f"{output.array}[({first}) >> {power}] = joined;")
+        return Statements((joined, *parts, whole))
 
-    def store_at(self, value: object | None, index: Operand) -> str:
+    def store_at(self, value: object | None, index: Operand) -> Statements:
         """The statements that run the epilogue on an element and store it at a flat index."""
         return self._stored(value, self._output.element, Position(index=index))
 
-    def store_slice_at(self, value: object | None, index: Operand) -> str:
+    def store_slice_at(self, value: object | None, index: Operand) -> Statements:
         """The statements for a slice of elements of a row, stored from a flat index on."""
         kind = self._target.language.floats(self._target.lanes)
         return self._stored(value, kind, Position(index=index, lanes=self._target.lanes))
 
     def _stored(
         self, value: object | None, kind: str, position: Position, kept: str | None = None
-    ) -> str:
+    ) -> Statements:
         """The statements of a store; `kept` is the last one, if it is not a plain write."""
         op, half = self._op, self._binding.half
         stores = {
@@ -315,12 +364,13 @@ class _Body:
         if value is None:
             ops = (*op.core, *ops)
         elif not ops and not self._output.repeats and kept is None:
-            return self._output.write(position, value)
+            return statements([self._output.write(position, value)])
         else:
             chain.start(op.core[-1].output, str(value))
         operands = _OperandsAt(self._binding, self._written, functions, position)
         chain.compute(ops, operands, stores)
-        return "\n".join([*chain.lines, kept or self._output.write(position, "v")])
+        last = kept or self._output.write(position, "v")
+        return statements([Statements(tuple(chain.statements)), last])
 
 
 @dataclass(frozen=True)
@@ -343,12 +393,6 @@ class _OperandsAt:
 
     def _literal(self, tensor: Tensor) -> str:
         assert tensor.data is not None
-        value = tensor.data.reshape(()).item()
-        text = literal(value, self.functions.use, kernel_dtype(tensor.dtype))
-        text = f"({text})" if text.startswith("-") else text
-        return self._splat(text)
-
-    def _splat(self, text: str) -> str:
-        """A number in every lane, if the functions are those of slices."""
-        lanes = self.functions.lanes
+        value, lanes = tensor.data.reshape(()).item(), self.functions.lanes
+        text = literal(value, self.functions.use, kernel_dtype(tensor.dtype)).within(ATOM)
         return self.functions.language.splat(text, lanes) if lanes else text

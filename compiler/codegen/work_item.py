@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from ..ir import Shape
-from ..language import Expression, Name, Number
+from ..language import INT, Expression, Name, Number
+from ..language.statement import Assign, Declare, Statements, statements
 from ..ops.base import LINEAR_ROW, Launch
 from ..ops.base.launch import Grid
 
@@ -36,36 +37,37 @@ class WorkItem:
             "gx": Name("gx") if columns > 1 else Number(0),
             "gy": Name("gy") if rows > 1 else Number(0),
             "gs": Name("gs") if self._outer > 1 else Number(0),
+            "index": Name("index"),
             "batch": Name("gb" if self._outer > 1 else "gs") if several else Number(0),
         }
 
-    def enter(self) -> str:
+    def enter(self) -> Statements:
         """Statements that return from work-items outside the grid and split off the batch.
 
         The last axis then continues within the batch as `gs`.
         """
-        lines = [self.enter_grid()]
-        if self._batches > 1 and self._outer > 1:
-            lines += [f"int gb = gs / {self._outer};", f"gs %= {self._outer};"]
-        return "\n".join(lines)
+        entered = self.enter_grid()
+        if self._batches == 1 or self._outer == 1:
+            return entered
+        batch = Declare(INT, "gb", value=f"gs / {self._outer}")
+        return Statements((*entered.items, batch, Assign("gs", "%=", f"{self._outer}")))
 
-    def enter_grid(self) -> str:
+    def enter_grid(self) -> Statements:
         """The statement that returns from work-items outside the grid; batches stay in it."""
         for axis, size in enumerate(self._grid):
             if size > 1:
                 self.declared[axis] = AXES[axis]
         outside = " || ".join(f"{AXES[axis]} >= {self._sizes[axis]}" for axis in self._ragged)
-        return f"if ({outside}) return;" if outside else ""
+        return statements([f"if ({outside}) return;" if outside else ""])
 
-    def enter_linear(self, shape: Shape) -> str:
+    def enter_linear(self, shape: Shape) -> Statements:
         """Statements that number work-items by the elements of a shape, as `index`."""
         count = prod(shape)
         if count <= LINEAR_ROW:
             self.declared[0] = "index"
-            return f"if (index >= {count}) return;" if 0 in self._ragged else ""
+            return statements([f"if (index >= {count}) return;" if 0 in self._ragged else ""])
         # Not gx and gy, which may be the coordinates of the element's pixel.
         self.declared |= {0: "grid_column", 1: "grid_row"}
-        lines = [f"int index = grid_row * {LINEAR_ROW} + grid_column;"]
-        if count % LINEAR_ROW:
-            lines.append(f"if (index >= {count}) return;")
-        return "\n".join(lines)
+        index = Declare(INT, "index", value=f"grid_row * {LINEAR_ROW} + grid_column")
+        beyond = f"if (index >= {count}) return;" if count % LINEAR_ROW else ""
+        return statements([Statements((index,)), beyond])

@@ -266,7 +266,7 @@ class Graph:
         for tensor in reads:
             self._verify_source(tensor, op)
         for tensor in (*reads, *op.outputs):
-            if any(size < 0 for size in tensor.shape):
+            if min(tensor.shape, default=0) < 0:
                 raise ModelError(f"tensor {tensor.name} has a negative size: {list(tensor.shape)}")
             if tensor.data is not None and tensor.data.shape != tensor.shape:
                 raise ModelError(

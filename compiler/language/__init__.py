@@ -1,11 +1,17 @@
 """The kernel languages: their names for types and casts, and the expressions of kernels."""
 
+from .array import Array
 from .expression import (
     FALSE,
     FLOAT,
     FLOATS,
+    HALF,
+    HALVES,
     INT,
     INTS,
+    LANE,
+    PAIR,
+    RGB,
     TRUE,
     Call,
     Choice,
@@ -15,7 +21,9 @@ from .expression import (
     Number,
     Operand,
     Operation,
+    Text,
     clamp,
+    common_type,
     every,
     expression,
     float_text,
@@ -24,20 +32,27 @@ from .expression import (
     minimum,
     select,
 )
-from .language import GLSL, LANGUAGES, OPENCL, VULKAN, WGSL, Language
+from .language import GLSL, LANGUAGES, OPENCL, PIXELS, VULKAN, WGSL, Language
 
 __all__ = [
     "FALSE",
     "FLOAT",
     "FLOATS",
     "GLSL",
+    "HALF",
+    "HALVES",
     "INT",
     "INTS",
+    "LANE",
     "LANGUAGES",
     "OPENCL",
+    "PAIR",
+    "PIXELS",
+    "RGB",
     "TRUE",
     "VULKAN",
     "WGSL",
+    "Array",
     "Call",
     "Choice",
     "Element",
@@ -47,7 +62,9 @@ __all__ = [
     "Number",
     "Operand",
     "Operation",
+    "Text",
     "clamp",
+    "common_type",
     "every",
     "expression",
     "float_text",

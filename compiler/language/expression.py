@@ -9,14 +9,28 @@ in, as rounding depends on it. `==` compares expressions themselves; `equals` is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Union
 
 import numpy as np
 
-INT, FLOAT, BOOL = "int", "float", "bool"
-INTS, FLOATS = "ints", "floats"
-"""Slices: as many integers, or floats, as the target has lanes."""
+INT, FLOAT, HALF, BOOL = "int", "float", "half", "bool"
+INTS, FLOATS, HALVES = "ints", "floats", "halves"
+"""Slices: as many integers, floats or halves as the target has lanes."""
+RGB, RGBA = "rgb", "rgba"
+"""Pixels of three and of four floats."""
+PAIR = "pairs"
+"""Two slices of halves, packed into words."""
+
+WHOLE = frozenset({INT, BOOL})
+"""The types of values that arithmetic may reorder."""
+
+EXACT = WHOLE | {INTS}
+"""The types in which numbers are integers."""
+
+LANE = {INTS: INT, FLOATS: FLOAT, HALVES: HALF, RGB: FLOAT, RGBA: FLOAT}
+"""The type of one lane, by that of the vector."""
 
 CHOICE, OR, AND, BITS, EQUALITY, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)
 """How tightly the parts of an expression's text are bound, in all kernel languages."""
@@ -83,6 +97,19 @@ class Expression:
         return isinstance(self, (Number, Real)) and self.parts[0] < 0
 
     @property
+    def opposite(self) -> Expression | None:
+        """What is to be subtracted instead of adding a number below 0, or a product with one."""
+        if self.negative:
+            return -self
+        if isinstance(self, Operation) and self.parts[0] == "*":
+            _, left, right = self.parts
+            if left.negative:
+                return Operation("*", -left, right)
+            if right.negative:
+                return Operation("*", left, -right)
+        return None
+
+    @property
     def first_term(self) -> tuple[Expression, Expression]:
         """The first term of a sum of terms, and the rest; 0 for anything else."""
         terms, constant = _terms(self)
@@ -98,7 +125,8 @@ class Expression:
         if other.value == 0:
             return self
         if as_written(self, other):
-            return Operation("-", self, -other) if other.negative else Operation("+", self, other)
+            less = other.opposite
+            return Operation("+", self, other) if less is None else Operation("-", self, less)
         if self.value == 0:
             return other
         terms, constant = _terms(self)
@@ -113,6 +141,8 @@ class Expression:
 
     def __sub__(self, other: Operand) -> Expression:
         other = expression(other)
+        if other.value == 0:
+            return self
         if not as_written(self, other):
             return self + other * -1
         return Operation("+", self, -other) if other.negative else Operation("-", self, other)
@@ -253,10 +283,24 @@ class Real(Expression):
 class Name(Expression):
     """A variable of the kernel."""
 
+    __slots__ = ("changes",)
+
+    def __init__(self, name: str, type: str = INT, changes: bool = False) -> None:
+        super().__init__(type, ATOM, (name,))
+        self.changes = changes
+        """Whether statements assign to it after its declaration."""
+
+    def _print(self) -> str:
+        return str(self.parts[0])
+
+
+class Text(Expression):
+    """An expression that is given as text, in parentheses if it needs any."""
+
     __slots__ = ()
 
-    def __init__(self, name: str, type: str = INT) -> None:
-        super().__init__(type, ATOM, (name,))
+    def __init__(self, text: str, type: str) -> None:
+        super().__init__(type, ATOM, (text,))
 
     def _print(self) -> str:
         return str(self.parts[0])
@@ -308,10 +352,9 @@ class Operation(Expression):
     def __init__(self, sign: str, left: Expression, right: Expression) -> None:
         level = INFIX[sign]
         compares = level in (OR, AND, EQUALITY, COMPARISON)
-        if FLOAT in (left.type, right.type) or FLOATS in (left.type, right.type):
-            left, right = _real(left), _real(right)
-        kind = right.type if left.type in (INT, FLOAT) else left.type
-        super().__init__(BOOL if compares else kind, level, (sign, left, right))
+        left, right = _alike(left, right)
+        kind = BOOL if compares else common_type(left, right)
+        super().__init__(kind, level, (sign, left, right))
 
     def _print(self) -> str:
         sign, left, right = self.parts
@@ -356,7 +399,8 @@ class Choice(Expression):
     __slots__ = ()
 
     def __init__(self, condition: Expression, chosen: Expression, other: Expression) -> None:
-        super().__init__(chosen.type, CHOICE, (condition, chosen, other))
+        chosen, other = _alike(chosen, other)
+        super().__init__(common_type(chosen, other), CHOICE, (condition, chosen, other))
 
     def _print(self) -> str:
         condition, chosen, other = (part.within(OR) for part in self.parts)
@@ -384,12 +428,29 @@ def _number(value: int) -> Number:
 
 def as_written(*operands: Expression) -> bool:
     """Whether arithmetic on them keeps to the order it is written in."""
-    return any(operand.type in (FLOAT, INTS, FLOATS) for operand in operands)
+    for operand in operands:  # noqa: SIM110, which is faster
+        if operand.type not in WHOLE:
+            return True
+    return False
 
 
-def _real(value: Expression) -> Expression:
-    """A number that meets floats as one, as some languages do not convert it."""
-    return value if value.value is None else Real(value.value)
+def common_type(*operands: Expression) -> str:
+    """The type of what is computed of operands: that of slices among them, or else of floats."""
+    found = INT
+    for operand in operands:
+        if operand.type in LANE:
+            return operand.type
+        if found == INT:
+            found = operand.type
+    return found
+
+
+def _alike(*operands: Expression) -> tuple[Expression, ...]:
+    """Operands of which numbers that meet floats are floats, as some languages do not convert."""
+    types = {operand.type for operand in operands}
+    if len(types) == 1 or types <= EXACT:
+        return operands
+    return tuple([each if each.value is None else Real(each.value) for each in operands])
 
 
 def float_text(value: float) -> str:
@@ -440,27 +501,29 @@ def _compared(sign: str, left: Expression, right: Operand) -> Expression:
 
 
 def minimum(a: Operand, b: Operand) -> Expression:
-    """The smaller of two integers."""
-    first, second = expression(a), expression(b)
-    if first.value is not None and second.value is not None:
-        return Number(min(first.value, second.value))
-    return Call("min", first, second)
+    """The smaller of two values."""
+    return _extreme("min", min, expression(a), expression(b))
 
 
 def maximum(a: Operand, b: Operand) -> Expression:
-    """The greater of two integers."""
-    first, second = expression(a), expression(b)
-    if first.value is not None and second.value is not None:
-        return Number(max(first.value, second.value))
-    return Call("max", first, second)
+    """The greater of two values."""
+    return _extreme("max", max, expression(a), expression(b))
 
 
-def clamp(value: Operand, low: int, high: int) -> Expression:
-    """An integer, limited to a range."""
-    known = expression(value)
-    if known.value is not None:
-        return Number(min(max(known.value, low), high))
-    return Number(low) if low == high else Call("clamp", known, low, high)
+def _extreme(
+    name: str, function: Callable[[int, int], int], a: Expression, b: Expression
+) -> Expression:
+    if a.value is not None and b.value is not None:
+        return Number(function(a.value, b.value))
+    return Call(name, *_alike(a, b), type=common_type(a, b))
+
+
+def clamp(value: Operand, low: Operand, high: Operand) -> Expression:
+    """A value, limited to a range."""
+    known, least, most = _alike(*map(expression, (value, low, high)))
+    if None not in (known.value, least.value, most.value):
+        return minimum(maximum(known, least), most)
+    return least if least == most else Call("clamp", known, least, most, type=known.type)
 
 
 def select(condition: Expression, chosen: Operand, other: Operand) -> Expression:

@@ -8,6 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from .expression import FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
+
+PIXELS = {RGB: 3, RGBA: 4}
+"""Lanes of the vectors that have as many in every kernel."""
+
 
 @dataclass(frozen=True)
 class Language:
@@ -84,6 +89,20 @@ class Language:
             "short": self.short_vector,
         }
         return types[kind].format(S=lanes) if kind in types else kind
+
+    def name_of(self, type: str, lanes: int) -> str:
+        """The name of a type of expressions, where slices have so many lanes."""
+        names = {
+            INTS: self.int_vector,
+            FLOATS: self.float_vector,
+            HALF: self.half,
+            HALVES: self.halves,
+            PAIR: self.half_pair,
+            RGB: self.float_vector,
+            RGBA: self.float_vector,
+        }
+        lanes = PIXELS.get(type, lanes)
+        return names[type].format(S=lanes) if type in names else type
 
     def floats(self, lanes: int) -> str:
         return self.float_vector.format(S=lanes)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...language import FLOAT, Expression, Language, Name, Operand
+from ...language import FLOAT, FLOATS, Expression, Language, Operand, Text
 from ...target import Target
 from ..memory import Buffer
 
@@ -66,8 +66,8 @@ class SliceCodec(Codec, ABC):
         """The ways to store several neighbouring slices at once, those of the most first."""
         return ()
 
-    def unpacked(self, memory: Buffer, words: object) -> Expression:
-        """A slice from its half of an element, where elements are pairs."""
+    def unpacked(self, memory: Buffer, pair: Operand, number: int) -> Expression:
+        """The first or the second slice of an element, where elements are pairs."""
         raise TypeError(f"elements of {memory.name} are not pairs")
 
 
@@ -117,8 +117,8 @@ class ElementCodec(Codec, ABC):
     def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
         """As many values as a slice has lanes, from an index on."""
         if self.zero_point is None:
-            return memory.call("load_lanes", place)
-        return self._less_zero(memory.call("load_integers", place))
+            return memory.call("load_lanes", place, kind=FLOATS)
+        return self._less_zero(memory.call("load_integers", place, kind=FLOATS))
 
     def save_lanes(
         self, memory: Buffer, place: Operand, value: object, aligned: bool = False
@@ -142,7 +142,8 @@ class ElementCodec(Codec, ABC):
         if not self.zero_point:
             return stored
         sign = "-" if self.zero_point > 0 else "+"
-        return Name(f"({stored} {sign} {abs(self.zero_point)}.0f)", FLOAT)
+        kind = FLOATS if stored.type == FLOATS else FLOAT
+        return Text(f"({stored} {sign} {abs(self.zero_point)}.0f)", kind)
 
     def _integers(self, memory: Buffer, intrinsic: str, value: object) -> object:
         """The integers that are stored for floats; what is stored as it is stays."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...language import Expression, Operand
+from ...language import FLOATS, Expression, Operand
 from ...target import Target
 from ..memory import Buffer
 from .codec import Join, SliceCodec
@@ -22,7 +22,7 @@ class Floats(SliceCodec):
         return self
 
     def load(self, memory: Buffer, index: Operand) -> Expression:
-        return memory.element(index)
+        return memory.element(index, FLOATS)
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         return memory.lane(index, lane)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...language import FLOAT, Expression, Language, Name, Operand
+from ...language import (
+    FLOAT,
+    FLOATS,
+    HALF,
+    HALVES,
+    INT,
+    LANE,
+    Call,
+    Expression,
+    Language,
+    Operand,
+    Text,
+)
 from ...target import Target
 from ..memory import Buffer
 from .codec import ElementCodec, Join, SliceCodec
@@ -27,7 +39,7 @@ class Half(SliceCodec):
         return Floats()
 
     def load(self, memory: Buffer, index: Operand) -> Expression:
-        return memory.call("load_half", index)
+        return memory.call("load_half", index, kind=FLOATS)
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         return memory.call("half_lane", index, lane)
@@ -63,19 +75,22 @@ class Halves(Half):
 
     def load(self, memory: Buffer, index: Operand) -> Expression:
         if memory.language.half_arrays:
-            return self._computed(memory, memory.element(index))
-        return memory.call("load_half" if self.widens else "load_medium", index)
+            return self._computed(memory, memory.element(index, HALVES))
+        if self.widens:
+            return super().load(memory, index)
+        return memory.call("load_medium", index, kind=HALVES)
 
     def _computed(self, memory: Buffer, halves: Expression) -> Expression:
         """A slice of halves as one with which the kernel computes."""
         if not self.widens:
             return halves
-        return Name(memory.language.widen(str(halves), memory.lanes), FLOAT)
+        return Text(memory.language.widen(str(halves), memory.lanes), FLOATS)
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         if memory.language.half_arrays:
-            return memory.call("lane_of_halves", index, lane)
-        return super().lane(memory, index, lane)
+            return memory.call("lane_of_halves", index, lane, kind=HALF)
+        kind = FLOAT if self.widens else HALF
+        return memory.call("half_lane", index, lane, kind=kind)
 
     def save(self, memory: Buffer, index: Operand, value: object) -> str:
         if memory.language.half_arrays:
@@ -95,11 +110,11 @@ class HalvesOfImage(Floats):
         return Floats()
 
     def load(self, memory: Buffer, index: Operand) -> Expression:
-        return memory.call("read_half_texel", index)
+        return memory.call("read_half_texel", index, kind=HALVES)
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         value = super().lane(memory, index, lane)
-        return Name(memory.language.convert(memory.language.half, str(value)), FLOAT)
+        return Text(memory.language.convert(memory.language.half, str(value)), HALF)
 
 
 @dataclass(frozen=True)
@@ -117,15 +132,20 @@ class PairedHalves(Halves):
         return PairedHalves(True, self.single)
 
     def load(self, memory: Buffer, index: Operand) -> Expression:
-        return self.unpacked(memory, memory.call("words_at", index))
+        return self._slice(memory, memory.call("words_at", index))
 
-    def unpacked(self, memory: Buffer, words: object) -> Expression:
+    def unpacked(self, memory: Buffer, pair: Operand, number: int) -> Expression:
+        return self._slice(memory, Text(f"{pair}.{('xy', 'zw')[number]}", INT))
+
+    def _slice(self, memory: Buffer, words: Expression) -> Expression:
+        """The slice of which two integers hold two halves each."""
         intrinsic = memory.called("from_halves" if self.single else "halves_of")
-        halves = Name(f"{intrinsic}({words})", FLOAT)
+        halves = Call(intrinsic, words, type=FLOATS if self.single else HALVES)
         return halves if self.single else self._computed(memory, halves)
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
-        return Name(f"{self.load(memory, index)}[{lane}]", FLOAT)
+        slice = self.load(memory, index)
+        return Text(f"{slice}[{lane}]", LANE[slice.type])
 
 
 @dataclass(frozen=True)

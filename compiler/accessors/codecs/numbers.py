@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...language import FLOAT, INT, Call, Expression, Name, Operand
+from ...language import FLOAT, FLOATS, INT, Call, Expression, Operand, Text
 from ..memory import Buffer
 from .codec import ElementCodec
 
@@ -51,7 +51,7 @@ class Numbers(ElementCodec):
 
     def _value(self, stored: Expression) -> Expression:
         # Functions such as max() do not take a char together with an int.
-        value = Name(f"({self.element}){stored}", self.element) if self.narrow else stored
+        value = Text(f"({self.element}){stored}", self.element) if self.narrow else stored
         return self._less_zero(value)
 
 
@@ -99,7 +99,7 @@ class Packed(Numbers):
 
     def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
         lanes = (self.load(memory, place + number) for number in range(memory.lanes))
-        return Call(f"vec{memory.lanes}", *lanes, type=FLOAT)
+        return Call(f"vec{memory.lanes}", *lanes, type=FLOATS)
 
     def save_lanes(
         self, memory: Buffer, place: Operand, value: object, aligned: bool = False
@@ -111,4 +111,4 @@ class Packed(Numbers):
     def _value(self, stored: Expression) -> Expression:
         if self.element == INT:
             return stored
-        return self._less_zero(Name(f"float({stored})", FLOAT))
+        return self._less_zero(Text(f"float({stored})", FLOAT))

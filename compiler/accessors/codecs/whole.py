@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...language import FLOAT, Expression, Name, Operand
+from ...language import FLOAT, FLOATS, Expression, Operand, Text
 from ..memory import Buffer
 from .codec import SliceCodec
 
@@ -29,7 +29,7 @@ class Whole(SliceCodec):
     repeats = True
 
     def load(self, memory: Buffer, index: Operand) -> Expression:
-        return memory.call(self._load, index, self._least)
+        return memory.call(self._load, index, self._least, kind=FLOATS)
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         return memory.call(self._lane, index, lane, self._least)
@@ -39,7 +39,7 @@ class Whole(SliceCodec):
 
     @property
     def _least(self) -> Expression:
-        return Name(f"{self.least}.0f", FLOAT)
+        return Text(f"{self.least}.0f", FLOAT)
 
 
 BYTES = Whole("byte", "load_bytes", "byte_lane", "store_bytes")

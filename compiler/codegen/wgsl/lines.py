@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..indent import STEP
+from ...language.statement import STEP
 
 WIDTH = 100
 """Most characters of a line, but for its indentation."""

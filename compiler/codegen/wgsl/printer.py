@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ...language.kernel import tree
-from ..indent import STEP
+from ...language.statement import STEP
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
 from .lines import WIDTH, wrapped
 from .types import known, scalar, vector, wgsl

@@ -63,7 +63,7 @@ def bhwc(shape: Shape) -> tuple[int, int, int, int]:
     """
     if len(shape) > 4:
         raise ValueError(f"rank {len(shape)} has no batch, height, width and channels")
-    batch, height, width, channels = (1,) * (4 - len(shape)) + tuple(shape)
+    batch, height, width, channels = (1, 1, 1, 1)[len(shape) :] + tuple(shape)
     return batch, height, width, channels
 
 

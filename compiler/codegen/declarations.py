@@ -1,0 +1,93 @@
+"""Variables of kernels: how templates declare them and assign to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..language import INT, Array, Expression, Name, Number, Operand, expression
+from ..language.statement import Assign, Declare, Statements
+from .control import Body
+
+
+@dataclass(slots=True)
+class Declared:
+    """What declares a variable, and what stands for it."""
+
+    statements: Statements
+    value: Expression
+
+
+NONE = Statements(())
+
+
+def assigned(target: Expression, sign: str, value: Operand) -> Statements:
+    """The assignment of a value to a variable or an element."""
+    return Statements((Assign(str(target), sign, str(expression(value))),))
+
+
+def variable(value: Operand, name: str) -> Declared:
+    """A variable that changes."""
+    known = expression(value)
+    statements = Statements((Declare(known.type, name, value=str(known)),))
+    return Declared(statements, Name(name, known.type, changes=True))
+
+
+def constant(value: Operand, name: str) -> Declared:
+    """A variable that keeps its value; a number, or another such variable, stays as it is."""
+    known = expression(value)
+    if known.simple and not (isinstance(known, Name) and known.changes):
+        return Declared(NONE, known)
+    statements = Statements((Declare(known.type, name, value=str(known)),))
+    return Declared(statements, Name(name, known.type))
+
+
+def called(key: int | str, name: str) -> str:
+    """The name of a variable in a dictionary."""
+    return key if isinstance(key, str) else f"{name}{key}"
+
+
+FILTERS = {each.__name__: each for each in (assigned, called, constant, variable)}
+"""What the tags of statements call, as filters, which templates need not look up."""
+
+
+def array(name: str, count: int, type: str = INT) -> Array:
+    """A local array, or a single variable."""
+    return Array(name, count, type, count == 1)
+
+
+def declare(found: Array) -> Statements:
+    """The declaration of an array whose elements get their values later."""
+    size = 0 if found.single else found.count
+    return Statements((Declare(found.type, found.name, size),))
+
+
+def vocabulary(unrolled: Callable[..., Statements]) -> Mapping[str, Any]:
+    """The functions that declare arrays; `unrolled` repeats statements."""
+
+    def filled(found: Array, counter: str, *, caller: Body) -> Statements:
+        """An array of which each element has the value that the body gives for its index."""
+
+        def value(index: Expression) -> Expression:
+            known = expression(caller(index))  # type: ignore[arg-type]
+            found.type = known.type
+            return known
+
+        if found.single:
+            first = value(Number(0))
+            return Statements((Declare(found.type, found.name, value=str(first)),))
+
+        def assign(index: Expression) -> Statements:
+            known = value(index)
+            return assigned(found(index), "=", known)
+
+        rounds = unrolled(counter, found.count, caller=assign)
+        return Statements((*declare(found).items, *rounds.items))
+
+    return {
+        "array": array,
+        "declare": declare,
+        "filled": filled,
+        "local": lambda name, type=INT: Name(name, type, changes=True),
+    }

@@ -1,0 +1,28 @@
+"""Arrays of variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .expression import Element, Expression, Name, Operand
+
+
+@dataclass
+class Array:
+    """An array of a kernel's variables, which may be a single one."""
+
+    name: str
+    count: int
+    type: str
+    """That of its elements."""
+    single: bool = False
+    """Whether it is declared as one variable."""
+
+    def __call__(self, index: Operand) -> Expression:
+        """The element at an index."""
+        if self.single:
+            return Name(self.name, self.type, changes=True)
+        return Element(self.name, index, self.type)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,216 @@
+"""Statements of kernels, as trees that know what they declare, and their text.
+
+The text is that of OpenCL C and of GLSL, whose statements are alike; WGSL is printed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from .language import Language
+
+WIDTH = 100
+"""Most characters of a line with the head of a loop and its statement."""
+
+STEP = "  "
+
+
+@dataclass(slots=True)
+class Line:
+    """A statement that declares nothing, such as a store; or a remark."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class Declare:
+    """A variable, or an array."""
+
+    type: str
+    """As expressions have it, or its name in the language."""
+    name: str
+    size: int = 0
+    """Number of elements; 0 for a single variable."""
+    value: str = ""
+    """"" if it has none yet."""
+    remark: str = ""
+
+
+@dataclass(slots=True)
+class Assign:
+    target: str
+    sign: str
+    """`=`, or an operator before it."""
+    value: str
+    remark: str = ""
+
+
+@dataclass(slots=True)
+class Loop:
+    head: str
+    body: Statements
+    hint: str = ""
+    """The line before it that tells compilers to unroll it, or not to; "" for none."""
+
+
+@dataclass(slots=True)
+class If:
+    condition: str
+    then: Statements
+    other: Statements
+
+
+@dataclass(slots=True)
+class Copy:
+    """Statements that stand where a loop, or a condition, is not needed.
+
+    Braces are around them only if they declare what is declared beside them, or around them.
+    """
+
+    body: Statements
+    repeated: bool = False
+    """Whether it is one of several rounds of a loop, which declare the same."""
+
+
+Statement = Line | Declare | Assign | Loop | If | Copy
+
+
+@dataclass(slots=True)
+class Statements:
+    """Statements one after another."""
+
+    items: tuple[Statement, ...]
+
+    @property
+    def length(self) -> int:
+        """About how many lines it has."""
+        return sum(map(_length, self.items))
+
+
+def statements(values: Iterable[object]) -> Statements:
+    """Statements, and text between them of one a line."""
+    items: list[Statement] = []
+    text = ""
+    for value in values:
+        if isinstance(value, Statements):
+            if text.strip():
+                items += _lines(text)
+            items += value.items
+            text = ""
+        else:
+            text += str(value)
+    return Statements((*items, *_lines(text)))
+
+
+def _length(item: Statement) -> int:
+    if isinstance(item, Copy):
+        return item.body.length
+    if isinstance(item, Loop):
+        return max(item.body.length, 2)
+    return item.then.length + item.other.length + 1 if isinstance(item, If) else 1
+
+
+def _lines(text: str) -> Iterator[Line]:
+    return (Line(line.strip()) for line in text.splitlines() if line.strip())
+
+
+def _flat(
+    items: Sequence[Statement], visible: frozenset[str]
+) -> tuple[list[Statement], frozenset[str]]:
+    """The statements without needless copies, and what they declare."""
+    if len(items) == 1 and isinstance(items[0], Copy):
+        return _flat(items[0].body.items, visible)
+    declared = frozenset(item.name for item in items if isinstance(item, Declare))
+    flat: list[Statement] = []
+    for item in items:
+        if not isinstance(item, Copy):
+            flat.append(item)
+            continue
+        inner, names = _flat(item.body.items, visible)
+        if (names and item.repeated) or names & (declared | visible):
+            flat.append(item)
+        else:
+            declared |= names
+            flat += inner
+    return flat, declared
+
+
+def _initialized(items: Sequence[Statement]) -> Iterator[Statement]:
+    """Variables that get their value right after their declaration are declared with it."""
+    waiting: Declare | None = None
+    for item in items:
+        if waiting and isinstance(item, Assign) and (item.target, item.sign) == (waiting.name, "="):
+            item, waiting = Declare(waiting.type, waiting.name, 0, item.value, item.remark), None
+        if waiting:
+            yield waiting
+            waiting = None
+        if isinstance(item, Declare) and not item.size and not item.value:
+            waiting = item
+        else:
+            yield item
+    if waiting:
+        yield waiting
+
+
+@dataclass(frozen=True)
+class Printer:
+    """Prints statements in a language in which slices have so many lanes."""
+
+    language: Language
+    lanes: int
+
+    def text(self, body: Statements, visible: frozenset[str]) -> str:
+        """The body of a kernel, of which the names in `visible` are declared around it."""
+        return "\n".join(_indented(self._lines(body, visible)))
+
+    def _lines(self, body: Statements, visible: frozenset[str]) -> list[str]:
+        flat, _ = _flat(body.items, visible)
+        lines: list[str] = []
+        for item in _initialized(flat):
+            lines += self._printed(item, visible)
+            if isinstance(item, Declare):
+                visible |= {item.name}
+        return lines
+
+    def _printed(self, item: Statement, visible: frozenset[str]) -> list[str]:
+        if isinstance(item, Line):
+            return [item.text]
+        if isinstance(item, Assign):
+            return [f"{item.target} {item.sign} {item.value};{item.remark}"]
+        if isinstance(item, Declare):
+            type = self.language.name_of(item.type, self.lanes)
+            size = f"[{item.size}]" if item.size else ""
+            value = f" = {item.value}" if item.value else ""
+            return [f"{type} {item.name}{size}{value};{item.remark}"]
+        if isinstance(item, Loop):
+            loop = _headed(item.head, self._lines(item.body, visible))
+            return [item.hint, *loop] if item.hint else loop
+        if isinstance(item, If):
+            return self._conditional(item, visible)
+        return ["{", *_indented(self._lines(item.body, visible)), "}"]
+
+    def _conditional(self, item: If, visible: frozenset[str]) -> list[str]:
+        head, then = f"if ({item.condition})", self._lines(item.then, visible)
+        other = self._lines(item.other, visible)
+        if not other:
+            return _headed(head, then)
+        plain = all(isinstance(part.items[0], Line | Assign) for part in (item.then, item.other))
+        if len(then) == len(other) == 1 and plain:
+            return [*_headed(head, then), *_headed("else", other)]
+        return [f"{head} {{", *_indented(then), "} else {", *_indented(other), "}"]
+
+
+def _headed(head: str, body: list[str]) -> list[str]:
+    """A body after the head of a loop or condition, in braces if it has several lines."""
+    if len(body) > 1:
+        return [f"{head} {{", *_indented(body), "}"]
+    return [
+        text
+        for line in body
+        for text in ([f"{head} {line}"] if len(head) + len(line) < WIDTH else [head, STEP + line])
+    ]
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [STEP + line for line in lines]
