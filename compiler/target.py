@@ -79,5 +79,9 @@ class Target:
         """Whether the work-items of a sub-group add up what they have by themselves."""
         return self.language.name in self.device.sub_groups
 
+    def aligned(self, offset: int) -> int:
+        """Where an argument begins of which an offset is the first that a kernel accesses."""
+        return offset - offset % self.device.alignment
+
     def __str__(self) -> str:
         return f"{self.language}, {self.precision}, {self.device.name}"

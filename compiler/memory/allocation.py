@@ -74,13 +74,13 @@ class Allocation:
     @cached_property
     def layouts(self) -> Mapping[Tensor, StridedLayout]:
         """The layout, within its argument, of each tensor that is not the whole argument."""
-        alignment = self.target.device.alignment
-        located = {tensor: self.arrangement.aliases.locate(tensor)[1] for tensor in self.storages}
-        return {
-            tensor: replace(layout, start=layout.start % alignment)
-            for tensor, layout in located.items()
-            if layout.start % alignment or not layout.contiguous
-        }
+        found = {}
+        for tensor in self.storages:
+            layout = self.arrangement.aliases.locate(tensor)[1]
+            within = layout.start - self.target.aligned(layout.start)
+            if within or not layout.contiguous:
+                found[tensor] = replace(layout, start=within)
+        return found
 
 
 def allocate(

@@ -259,8 +259,8 @@ class _Placing:
     def _meet(self, one: Tensor, other: Tensor) -> bool:
         """Whether the arguments of two tensors would have bytes in common."""
         (root, start, end), (base, first, last) = map(self._aliases.extent, (one, other))
-        step = self._target.device.alignment
-        return root is base and start // step * step < last and first // step * step < end
+        begin = self._target.aligned
+        return root is base and begin(start) < last and begin(first) < end
 
 
 def _reach(
