@@ -19,7 +19,7 @@ from .files import download, file_of
 from .files import read_plan as download_plan
 from .keys import Trust, Trusted, refused
 from .manifest import MANIFEST, Publication, to_bytes
-from .published import Address, Entry, address, find, published
+from .published import Address, Entry, address, check_store, find, published
 from .store import TIMEOUT, Store
 
 ATTEMPTS = 5
@@ -47,7 +47,7 @@ def fetch(
     copies = copies_of(where.store)
     try:
         store = Store(where.store, timeout)
-        found = _trusted(store, _find(store, where, model), trusted)
+        found = _find(store, where, model, trusted)
         chosen = _chosen(store, found, copies, choose)
         return _fetch(store, chosen, copies, trusted)
     except StoreError as error:
@@ -58,12 +58,16 @@ def fetch(
         return folder
 
 
-def _find(store: Store, where: Address, model: str | os.PathLike[str] | None) -> list[Entry]:
+def _find(
+    store: Store, where: Address, model: str | os.PathLike[str] | None, trusted: Trusted
+) -> list[Publication]:
+    """The variants of a model that may be run (PlanError if there are none)."""
     try:
-        return find(store, where, model)
+        return _trusted(store, find(store, where, model), trusted)
     except PlanError:
-        # A network drive that is not mounted is no store without models.
-        store.check_exists()
+        # A network drive that is not mounted, or a page that a server gives for every file, is no
+        # store without models.
+        check_store(store)
         raise
 
 

@@ -35,6 +35,10 @@ class Ledger:
         self._store = store
         self._folder = folder
 
+    def exists(self) -> bool:
+        """Whether anything was ever added to it (StoreError)."""
+        return bool(self._files())
+
     def contents(self) -> dict[str, bytes]:
         """The content of each file, by its URL (StoreError)."""
         for _ in range(ATTEMPTS):

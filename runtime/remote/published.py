@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..cache.folder import SHOWN_DIGITS, is_fingerprint, meant_models
-from ..errors import PlanError
+from ..errors import PlanError, StoreError
 from .index import Record, record_of, records
+from .ledger import INDEX, Ledger
 from .manifest import MANIFEST, NewerFormatError, Publication, from_bytes, is_variant
 from .store import Store
 from .url import check_url
@@ -107,6 +108,15 @@ def listed(store: Store) -> list[Record]:
     return [record_of(entry.publication) for entry in entries(store) if entry.publication]
 
 
+def check_store(store: Store) -> None:
+    """StoreError if nothing was ever published at a store's URL, or if it cannot be read."""
+    if not Ledger(store, INDEX).exists():
+        raise StoreError(
+            f"there is no store at {store.url}, since it has no index; check the URL and mount the "
+            f"drive, or compile a model into it: tflgpu-compile MODEL -o {store.url}"
+        )
+
+
 def find(store: Store, where: Address, model: str | os.PathLike[str] | None) -> list[Entry]:
     """The variants of one model, the newest first; those that cannot be relied on come last.
 
@@ -138,8 +148,8 @@ def _only_model(store: Store, model: str | os.PathLike[str] | None) -> str:
     if not meant:
         of = "" if model is None else f" of {os.fspath(model)}"
         raise PlanError(
-            f"{store.url} holds no compiled model{of}; `tflgpu-compile MODEL -o URL` compiles into "
-            f"a store"
+            f"{store.url} holds no compiled model{of}; compile it with: "
+            f"tflgpu-compile MODEL -o {store.url}"
         )
     if len(meant) > 1:
         shown = "".join(f"\n  {each[:SHOWN_DIGITS]}  {names().get(each, '')}" for each in meant)

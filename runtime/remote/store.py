@@ -91,13 +91,6 @@ class Store:
         if self._protocol in READ_ONLY:
             raise StoreError(f"{self.url} is for reading only; write to the store by another URL")
 
-    def check_exists(self) -> None:
-        """StoreError if there is no such store, on those that are a folder."""
-        if self._protocol in (*DISK, *SSH):
-            with self._reported("read", ""):
-                if not self._is_folder(""):
-                    raise StoreError(f"cannot read {self.url}: there is no such folder")
-
     def names(self, path: str = "") -> list[str]:
         """The names in a folder, sorted; none if there is no such folder."""
         if self._protocol not in READ_ONLY:

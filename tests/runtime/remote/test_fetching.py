@@ -218,14 +218,14 @@ def test_a_drive_that_is_not_mounted(local: Store, disk: Path, folder: Path, lef
     shutil.rmtree(disk)
     if left == "file":
         disk.write_text("no store")
-    with pytest.warns(CacheWarning, match=f"cannot .* {local.url}: .*, fetched before, is used"):
+    with pytest.warns(CacheWarning, match=rf"{local.url}.*; {first}, fetched before, is used"):
         assert fetched(local.url) == first
-    with pytest.raises(StoreError, match=f"cannot .* {local.url}: "):
+    with pytest.raises(StoreError, match=f"there is no store at {local.url}|cannot .* {local.url}"):
         fetched(local.url, "other.tflite")
 
 
 def test_no_folder_is_no_store(sftp: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=f"{tmp_path}/none: there is no such folder"):
+    with pytest.raises(StoreError, match=f"there is no store at .*{tmp_path}/none,"):
         fetched(f"{sftp}{tmp_path}/none")
 
 
