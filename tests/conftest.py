@@ -68,16 +68,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="let these graphs compute with NaN, infinities, denormals and the largest floats",
     )
     parser.addoption(
-        "--oclgrind",
+        "--cases",
         choices=["some", "all"],
         default="some",
-        help="the cases of operators that run on Oclgrind",
-    )
-    parser.addoption(
-        "--webgpu",
-        choices=["some", "all"],
-        default="some",
-        help="the cases of operators that run on WebGPU",
+        help="the cases of operators, and on WebGPU the networks, that run on each device",
     )
 
 
@@ -146,8 +140,8 @@ def way(request: pytest.FixtureRequest) -> Way:
     """Every device with a slice width of its own."""
     found = request.param
     assert isinstance(found, Way)
-    if found.target == "wgsl" and request.config.getoption("--webgpu") == "all":
-        found = replace(found, share=(0, 1))
+    if request.config.getoption("--cases") == "all":
+        found = replace(found, share=(0, 1), others=found.others and (0, 1))
     if found.target != "opencl":
         request.getfixturevalue(DEVICE_OF[found.target])
     elif not opencl_devices():

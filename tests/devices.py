@@ -143,9 +143,10 @@ def ways() -> list[Way]:
     """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL and
     WebGPU.
 
-    A single device has both. Those with slices of 4 run every fourth case, since OpenGL runs all
-    with such slices, but these with all implementations; wide ones do so with every other case,
-    but none of these. WebGPU runs a sample, and all with --webgpu all.
+    A single device has both. Wide slices run all cases, and every other one with each of its
+    implementations. The others have slices of 4 and share the cases: OpenCL runs every fourth with
+    each of its implementations, OpenGL every other one of those that OpenCL does not run, and
+    WebGPU every eighth. With --cases all, each runs all of them.
     """
     devices = list(opencl_devices() or [""])
     rows = []
@@ -155,7 +156,9 @@ def ways() -> list[Way]:
             rows.append(Way("opencl", fitting[-1], device, others=(0, 2)))
         else:
             rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 1)))
-    return [*rows, Way("glsl", "gpu", "auto"), Way("wgsl", "webgpu", "auto", share=(3, 8))]
+    rows.append(Way("glsl", "gpu", "auto", share=(0, 2)))
+    rows.append(Way("wgsl", "webgpu", "auto", share=(3, 8)))
+    return rows
 
 
 def fitting_profiles(device: str) -> list[str]:

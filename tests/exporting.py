@@ -6,7 +6,9 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cases import Case
 from devices import fitting_profiles, need_programs
@@ -24,6 +26,8 @@ STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
 CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 """Options that find wrong uses of memory and undefined behaviour."""
+OBJECTS = TemporaryDirectory(prefix="tflgpu-objects-")
+"""Compiled sources of programs."""
 
 
 def content(inputs: Mapping[str, Array]) -> bytes:
@@ -117,6 +121,24 @@ def run(folder: Path, *command: str, sanitizer: str = "") -> subprocess.Complete
 
 def build(project: Path, program: str, *words: str) -> None:
     """Build a program in an exported project from these files and options."""
-    command = [*STRICT, "-o", program, *words, *LIBRARIES]
-    built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-    assert not built.returncode, built.stderr
+    options = tuple(word for word in words if not word.endswith(".c"))
+    objects = [_object(project, word, options) for word in words if word.endswith(".c")]
+    _gcc(project, "-o", program, *objects, *options, *LIBRARIES)
+
+
+def _object(project: Path, source: str, options: Sequence[str]) -> str:
+    """The path of a source's object. What programs have in common is compiled once."""
+    text = _gcc(project, *options, "-E", "-P", source)
+    kept = Path(OBJECTS.name) / f"{sha256(repr((options, text)).encode()).hexdigest()}.o"
+    if not kept.exists():
+        _gcc(project, *options, "-c", source, "-o", str(kept))
+    return str(kept)
+
+
+def _gcc(folder: Path, *words: str) -> str:
+    """What gcc writes to its standard output."""
+    done = subprocess.run(
+        [*STRICT, *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout

@@ -26,9 +26,9 @@ WEBGPU = {
 def attached(request: pytest.FixtureRequest) -> Attached:
     """Every device, WebGPU's for few networks only."""
     name = request.node.callspec.params.get("name")
-    few = request.config.getoption("--webgpu") == "some"
+    few = request.config.getoption("--cases") == "some"
     if request.param.target == "wgsl" and few and name not in WEBGPU:
-        pytest.skip("runs with --webgpu all")
+        pytest.skip("runs with --cases all")
     return reached(request)
 
 

@@ -92,7 +92,7 @@ def test_faults_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nothing_is_found(profile: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     chosen, operators = ("0", "1"), tuple(families())
-    if request.config.getoption("--oclgrind") != "all":
+    if request.config.getoption("--cases") != "all":
         number = PROFILES.index(profile)
         chosen = (str(number), str(len(PROFILES) * SAMPLED))
         operators = operators[number % SHARES :: SHARES]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from agreement import any_order, assert_agrees, difference
 from cases import Case, families
-from devices import Attached, opencl_devices
+from devices import ATTACHED, Attached
 from graphs import (
     Call,
     Constant,
@@ -127,10 +127,11 @@ GROUP = 100
 
 @pytest.mark.slow
 def test_all_of_the_output_is_written(attached: Attached, tmp_path: Path) -> None:
-    """Devices of one language share the cases."""
-    alike = list(opencl_devices()) if attached.target == "opencl" else [attached.device]
-    names = valid(attached.target, alike.index(attached.device), len(alike))
-    assert len(names) * len(alike) > 300
+    """The devices share the cases."""
+    every = [(each.target, each.device or attached.device) for each in ATTACHED]
+    first = every.index((attached.target, attached.device))
+    names = valid(attached.target, first, len(every))
+    assert len(names) * len(every) > 300
     listed = list(names.items())
     wrong: dict[str, str] = {}
     for start in range(0, len(listed), GROUP):
