@@ -21,6 +21,7 @@ from tflgpu.compiler.export import export
 from tflgpu.compiler.export.tables import TYPES
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime.cache.variant import read_variant
+from tflgpu.runtime.opencl.drivers import VENDORS
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
@@ -106,7 +107,8 @@ def exported(
 
 
 def run(folder: Path, *command: str, sanitizer: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder, with options of AddressSanitizer."""
+    """Run a program in a folder, with the system's drivers and options of AddressSanitizer."""
+    system = {name: value for name, value in os.environ.items() if name != VENDORS}
     return subprocess.run(
         command,
         cwd=folder,
@@ -115,7 +117,7 @@ def run(folder: Path, *command: str, sanitizer: str = "") -> subprocess.Complete
         check=False,
         timeout=600,
         # Mesa complains where the other variable is not set.
-        env={**os.environ, "ASAN_OPTIONS": sanitizer, "XDG_RUNTIME_DIR": str(folder)},
+        env={**system, "ASAN_OPTIONS": sanitizer, "XDG_RUNTIME_DIR": str(folder)},
     )
 
 
