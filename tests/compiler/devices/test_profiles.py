@@ -193,7 +193,7 @@ def test_a_wrong_profile(old: str, new: str, message: str, tmp_path: Path) -> No
 def test_a_profile_without_end(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text("a = " + "[" * 100_000)
-    with pytest.raises(OptionError, match=r"own\.toml is not a TOML file: maximum recursion depth"):
+    with pytest.raises(OptionError, match=r"own\.toml is not a TOML file: "):
         profile(str(path))
 
 
