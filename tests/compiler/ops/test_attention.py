@@ -1,0 +1,20 @@
+"""Attention of a work-group: its loops stay loops, of which compilers then load little at once."""
+
+from __future__ import annotations
+
+import pytest
+from cases.attention import attention
+from graphs import model, x
+
+from tflgpu.compiler import Options, build
+
+
+@pytest.mark.parametrize("keys", [64, 197])
+def test_loops_over_keys_and_channels_are_not_unrolled(keys: int) -> None:
+    made = model({"y": attention(x(1, 2, keys, 64), x(1, 2, keys, 64), x(1, 2, keys, 64))})
+    options = Options(target="vulkan", device="adreno", fallback="none")
+    sources = build(made.content, options).sources
+    (source,) = (text for file, text in sources.items() if "attention_group" in file)
+    lines = source.splitlines()
+    loops = [number for number, line in enumerate(lines) if "i < 32; i++" in line and "{" in line]
+    assert loops and all("[[dont_unroll]]" in lines[number - 1] for number in loops)
