@@ -35,6 +35,7 @@ from .fuse.fuse_elementwise import fuse_elementwise
 from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
 from .fuse.fuse_second_output import fuse_second_output
 from .fuse.join_projections import join_projections
+from .fuse.join_rotations import join_rotations
 from .fuse.lower_to_winograd import lower_to_winograd
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
@@ -133,6 +134,7 @@ FOLD: tuple[Pass, ...] = (
 
 FUSE: tuple[Pass, ...] = (
     join_projections,
+    join_rotations,
     split_large_weights,
     separate_outputs,
     update_in_place,

@@ -8,6 +8,7 @@ import numpy as np
 from graphs import Value, call, ints, known, number, reshape, transpose, w, x
 
 from .case import Case
+from .rotations import angles, of_wholes, tables
 
 
 def attention(q: Value, k: Value, v: Value, *masks: Value, scale: float = 0.5) -> Value:
@@ -62,6 +63,21 @@ def shared_heads(queries: int = 19, *masks: Value) -> Value:
     repeated = [call("BROADCAST_TO", each, ints(2, 2, 2, 23, 16)) for each in kept]
     k, v = (reshape(each, 2, 4, 23, 16) for each in repeated)
     return joined(attention(q, k, v, *masks), 2, queries, 64)
+
+
+def turned_projections(alike: bool = True) -> Value:
+    """Projections of the same rows whose queries and keys are turned, by the same angles if
+    `alike`; four heads share two."""
+    rows = x(1, 11, 37)
+    counts = (4, 2, 2)
+    layers = [call("FULLY_CONNECTED", rows, w(32 * n, 37), keep_num_dims=True) for n in counts]
+    q, k, v = (in_front(layer, 1, 11, n, 32) for layer, n in zip(layers, counts, strict=True))
+    q = of_wholes(q, *tables(11, 32), 1, 4, 11, 32)
+    k = of_wholes(k, *(tables(11, 32) if alike else angles(1, 1, 11, 32)), 1, 2, 11, 32)
+    parts = [reshape(each, 1, 2, 1, 11, 32) for each in (k, v)]
+    repeated = [call("BROADCAST_TO", each, ints(1, 2, 2, 11, 32)) for each in parts]
+    k, v = (reshape(each, 1, 4, 11, 32) for each in repeated)
+    return joined(attention(q, k, v), 1, 11, 128)
 
 
 def batches_of_heads() -> Value:
@@ -123,6 +139,7 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention with a bias and few keys", bias)
     yield Case("recognized", "attention from one projection", from_one_projection(67))
     yield Case("recognized", "attention of three projections", three_projections())
+    yield Case("recognized", "attention of turned projections", turned_projections())
     yield Case("recognized", "attention with shared heads", shared_heads())
     query = x(2, 3, 1, 16), x(2, 3, 37, 16), x(2, 3, 37, 32)
     yield Case("recognized", "attention of a query", attention(*query, x(2, 1, 1, 37)))

@@ -17,8 +17,12 @@ from ...ir import Array, Graph, Op, Tensor, constant
 from ...ops import RESHAPES
 from ...ops.attention import NAME
 from ...ops.base import bhwc
+from ...ops.rotation import NAME as ROTATION
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
+
+PASSED = RESHAPES | {ROTATION}
+"""What may stand between a layer and the attention, its first operand coming from the layer."""
 
 
 @graph_rewrite()
@@ -35,9 +39,10 @@ def join_projections(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def _projection(graph: Graph, attention: Op, tensor: Tensor, target: Target) -> Op | None:
-    """The layer that computes an operand alone, reshapes aside, if parts of it can be views."""
+    """The layer that computes an operand alone, reshapes and a rotation aside, if parts of it can
+    be views."""
     op, reader = graph.producer(tensor), attention
-    while op is not None and op.name in RESHAPES and graph.only_reader(op.output) is reader:
+    while op is not None and op.name in PASSED and graph.only_reader(op.output) is reader:
         reader = op
         op = graph.producer(op.operand(0))
     if op is None or op.name != "FULLY_CONNECTED" or graph.only_reader(op.output) is not reader:
