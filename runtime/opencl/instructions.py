@@ -2,6 +2,7 @@
 
 A kernel uses an instruction where the macro is defined that has its name in capitals. A driver's
 compiler may not know the instruction, or may end the process over it, so that it is tried first.
+So are functions of the system, which a driver may or may not find for a kernel.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class Example:
     """A kernel `probe` of one work-item with one instruction, as the compiler writes it."""
 
     lanes: int
-    """The vectors that the device must prefer."""
+    """The vectors that the device must prefer for an instruction; 0 for a function."""
     source: str
     words: tuple[int, ...]
     """The integers that the kernel reads."""
@@ -51,17 +52,31 @@ def _words(four: tuple[int, ...]) -> tuple[int, ...]:
     return (int.from_bytes(packed, "little", signed=True),) * 16
 
 
+_NANOSLEEP = """
+int nanosleep(const long *time, long *rest);
+
+__kernel void probe(__global const int *x, __global int *y) {
+  long time[2] = {0, x[0]};
+  y[0] = nanosleep(time, 0);
+}
+"""
+
 EXAMPLES: Mapping[str, Example] = {
     "avx512_vnni": Example(
         lanes=16,
         source=_VNNI,
         words=(*range(16), *_words(_BYTES), *_words(_WEIGHTS)),
         results=tuple(lane + _SUM for lane in range(16)),
-    )
+    ),
+    "nanosleep": Example(lanes=0, source=_NANOSLEEP, words=(1000,), results=(0,)),
 }
 
 
 def examples(lanes: int) -> dict[str, Example]:
-    """Those of instructions that this processor has, for a device that prefers so many lanes."""
-    have = instructions()
-    return {name: each for name, each in EXAMPLES.items() if name in have and each.lanes == lanes}
+    """Those of functions, and of instructions that this processor has, for a device that prefers so
+    many lanes.
+    """
+    have = {name: EXAMPLES[name].lanes for name in instructions() & EXAMPLES.keys()}
+    return {
+        name: each for name, each in EXAMPLES.items() if not each.lanes or have.get(name) == lanes
+    }

@@ -23,7 +23,7 @@ from ..errors import CacheWarning, PlanError
 from ..processor import instruction_set
 from .drivers import OURS, Driver, installed, register
 
-VERSION = 3
+VERSION = 4
 """Of the kernels that are tried and of the files; part of the digest."""
 _FILE = "trials.txt"
 

@@ -160,7 +160,9 @@ def test_instructions_are_those_of_the_processor_that_kernels_can_use(tmp_path: 
     for device in (each for trial in tried.drivers for each in trial.devices):
         assert set(device.instructions) <= set(examples(device.widest()))
         if is_pocl(tried.drivers[0].driver):
-            assert set(device.instructions) == set(examples(device.widest()))
+            # It ends the process over a function that it does not know.
+            expected = set(examples(device.widest())) - {"nanosleep"}
+            assert set(device.instructions) == expected
     again = Trials([working()], tmp_path / "cache")
     assert again.recall() and again.drivers == tried.drivers
 
