@@ -193,9 +193,6 @@ class _Body:
             **_BUILT_IN,
             "apply": self.apply,
             "barrier": self.barrier,
-            "bits": lambda word: Text(
-                f"0x{word:08x}" if word < 2**31 else f"-0x{2**32 - word:08x}", INT
-            ),
             "clamp": clamp,
             "FALSE": FALSE,
             "enter": self.work_item.enter,
@@ -204,6 +201,7 @@ class _Body:
             "formula": self.formula,
             "floats": FLOATS,
             "group": self._launch.group,
+            "hexadecimal": self.hexadecimal,
             "horner": horner,
             "ints": INTS,
             "is_not": lambda condition: Text(f"!{condition.within(UNARY)}", BOOL),
@@ -220,7 +218,7 @@ class _Body:
             "S": lanes,
             "select": select,
             "share": self.share,
-            "shift": lambda value, bits: value >> bits,
+            "shift_right": lambda value, bits: value >> bits,
             "slice_loads": self._target.device.slice_loads,
             "splat": self.splat,
             "splat_ints": lambda value: self.splat(value, INTS),
@@ -273,6 +271,10 @@ class _Body:
             Real(each) if kind == FLOATS and isinstance(each, int) else each for each in values
         ]
         return Call(language.cast.format(type=name), *lanes, type=kind)
+
+    def hexadecimal(self, word: int) -> Expression:
+        """An integer by its 32 bits."""
+        return Text(f"0x{word:08x}" if word < 2**31 else f"(-0x{2**32 - word:08x})", INT)
 
     def formula(self, formula: Formula, *operands: Expression) -> Expression:
         """A formula of an operator table."""
