@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError, PlanError
 from .forks import DRIVER_PROCESS
+from .waiting import waiting
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 FINGERPRINT_DIGITS = 64
 """Characters in the name of a model's folder."""
 
+BUILD = "build the kernels, or restore them"
+"""The step of loading in which a driver compiles."""
+
 Progress = Callable[[str], None]
 """Is called with the name of each step as it begins."""
 
@@ -34,14 +38,15 @@ Progress = Callable[[str], None]
 class Loading:
     """Is told of the steps of loading a model, and may stand in for the device; this does not."""
 
-    def __init__(self, progress: Progress | None = None) -> None:
-        self._progress = progress
+    def __init__(self, progress: Progress | None = None, shows: bool = False) -> None:
+        """`shows` has a terminal show the step that takes longest."""
+        self._progress, self._shows = progress, shows
 
     def step(self, name: str) -> AbstractContextManager[None]:
         """A block for a step to take place in."""
         if self._progress:
             self._progress(name)
-        return nullcontext()
+        return waiting(name) if self._shows and name == BUILD else nullcontext()
 
     def opened(self, device: Device) -> Device:
         """The device for the session, given the one that was opened."""
@@ -98,7 +103,8 @@ def load(
     than 1 KiB a second; a download may take as long as more arrives.
 
     `progress` is called with the name of each step as it begins, such as "rewrite" of a
-    model that is compiled, or "build the kernels", which takes longest.
+    model that is compiled, or "build the kernels, or restore them", which takes longest. Without
+    it, a bar is shown while that lasts if standard error is a terminal.
 
     PlanError if there is no such plan, its files are damaged or writable by other users, it
     cannot run on the device, is not trusted, or a function is missing. StoreError if a store cannot
@@ -108,7 +114,7 @@ def load(
     """
     if not isinstance(device, str):
         raise DeviceError(f'device={device!r}: give a name, or "auto"')
-    watch = Loading(progress)
+    watch = Loading(progress, shows=progress is None)
     with watch.step("find the model"):
         place, model = located(cache, model, device, trust, context, timeout)
     return load_folder(place, model, device, context, store_binaries, custom_ops, watch)
@@ -222,7 +228,7 @@ def _load(
     except BaseException:
         opened.release()
         raise
-    with watch.step("build the kernels, or restore them"):
+    with watch.step(BUILD):
         return Session(variant, watched, store_binaries, custom_ops)
 
 

@@ -46,7 +46,7 @@ STAGES = {
         *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
-        *("printable", "frozen", "errors", "callers", "quiet", "forks", "background"),
+        *("printable", "frozen", "errors", "callers", "quiet", "waiting", "forks", "background"),
         "typed_json",
         *("environment", "processor"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op", "parts"),
