@@ -161,6 +161,17 @@ def ways() -> list[Way]:
     return rows
 
 
+def by_turns(kinds: Iterable[str]) -> Any:
+    """Parametrizes a test by `kind` and `way`: wide slices run each kind, the others in turns."""
+    first, *others = ways()
+    rows = [
+        pytest.param(kind, way, id=f"{way}-{kind}")
+        for i, kind in enumerate(kinds)
+        for way in (first, others[i % len(others)])
+    ]
+    return pytest.mark.parametrize(("kind", "way"), rows, indirect=["way"])
+
+
 def fitting_profiles(device: str) -> list[str]:
     """The profile of a GPU; of the processors', those whose slices fit the vectors, widest last.
 

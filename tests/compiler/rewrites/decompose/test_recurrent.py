@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import difference
-from devices import Way
+from devices import Way, by_turns
 from numpy.typing import NDArray
 
 import tflgpu
@@ -209,9 +209,9 @@ def test_a_state_that_is_also_an_output(way: Way, tmp_path: Path) -> None:
                 assert difference(found[name], wanted) is None
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
-    content = MODELS[name]()
+@by_turns(MODELS)
+def test_runs_agree_with_litert(kind: str, way: Way, tmp_path: Path) -> None:
+    content = MODELS[kind]()
     reference = Reference(content)
     random = np.random.default_rng(5)
     options = Options(target=way.target, device=way.profile)

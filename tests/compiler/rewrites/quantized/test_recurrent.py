@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import difference
-from devices import Way
+from devices import Way, by_turns
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
@@ -215,7 +215,7 @@ def three_runs(
             yield found, reference.run([x])[0]
 
 
-@pytest.mark.parametrize("kind", CELLS_OF_ALL_KINDS)
+@by_turns(CELLS_OF_ALL_KINDS)
 def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
     def draw(number: int, shape: tuple[int, ...]) -> Array:
         return np.random.default_rng(number).integers(-128, 128, shape).astype(np.int8)
@@ -224,7 +224,7 @@ def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> N
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("kind", CELLS_OF_FLOATS)
+@by_turns(CELLS_OF_FLOATS)
 def test_cells_of_floats_quantize_their_rows_as_litert_does(
     kind: str, way: Way, tmp_path: Path
 ) -> None:
