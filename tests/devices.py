@@ -72,6 +72,13 @@ def opencl_devices() -> Sequence[str]:
         return ()
 
 
+def best_opencl_device() -> str:
+    """The first of them; without any, the running test is skipped."""
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
+    return opencl_devices()[0]
+
+
 def short_name(device: str) -> str:
     """Such as PoCL-3.1+debian, for the names of tests: what follows the version of OpenCL."""
     words = device.split("OpenCL ")[-1].split()[1:3]
@@ -143,7 +150,7 @@ def ways() -> list[Way]:
     """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL and
     WebGPU.
 
-    A single device has both. Wide slices run all cases, and every other one with each of its
+    A single device has both. Wide slices run all cases, and every fourth with each of its
     implementations. The others have slices of 4 and share the cases: OpenCL runs every fourth with
     each of its implementations, OpenGL every other one of those that OpenCL does not run, and
     WebGPU every eighth. With --cases all, each runs all of them.
@@ -153,7 +160,7 @@ def ways() -> list[Way]:
     for i, device in enumerate(devices if len(devices) > 1 else devices * 2):
         fitting = fitting_profiles(device)
         if i % 2 == 0:
-            rows.append(Way("opencl", fitting[-1], device, others=(0, 2)))
+            rows.append(Way("opencl", fitting[-1], device, others=(0, 4)))
         else:
             rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 1)))
     rows.append(Way("glsl", "gpu", "auto", share=(0, 2)))

@@ -7,11 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases.convolutions import window
+from devices import best_opencl_device
 from graphs import call, model, w, x
 from graphs.steps import elementwise
 from graphs.values import Constant
 
 NAMES = ("ABS", "EXP", "COS")
+
+
+@pytest.fixture
+def opencl_device() -> str:
+    """One: what becomes of its measurements does not depend on the driver."""
+    return best_opencl_device()
 
 
 @pytest.fixture

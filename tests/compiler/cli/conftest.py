@@ -1,0 +1,11 @@
+"""Commands run on one OpenCL device: what they do does not depend on its driver."""
+
+from __future__ import annotations
+
+import pytest
+from devices import best_opencl_device
+
+
+@pytest.fixture
+def opencl_device() -> str:
+    return best_opencl_device()
