@@ -168,7 +168,7 @@ def ways() -> list[Way]:
     return rows
 
 
-def by_turns(kinds: Iterable[str]) -> Any:
+def by_turns(kinds: Iterable[str]) -> pytest.MarkDecorator:
     """Parametrizes a test by `kind` and `way`: wide slices run each kind, the others in turns."""
     first, *others = ways()
     rows = [
