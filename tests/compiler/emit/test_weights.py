@@ -51,6 +51,6 @@ def test_integers_among_constants_keep_their_bits() -> None:
 
 def test_denormal_literals_are_zeros() -> None:
     use = Use(set())
-    assert literal(float(DENORMAL), use) == "0.0f"
-    assert literal(float(-DENORMAL), use) == "0.0f"
-    assert literal(float(SMALLEST), use) == "1.1754944e-38f"
+    assert str(literal(float(DENORMAL), use)) == "0.0f"
+    assert str(literal(float(-DENORMAL), use)) == "0.0f"
+    assert str(literal(float(SMALLEST), use)) == "1.1754944e-38f"
