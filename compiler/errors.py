@@ -43,13 +43,18 @@ class Finding:
     """What is unsupported about it."""
     advice: str = ""
     """What to do about it; "" if nothing helps."""
+    unsafe: bool = False
+    """Whether LiteRT accesses memory beyond its tensors, so that it must not run there either."""
 
     def __str__(self) -> str:
         advice = f" ({self.advice})" if self.advice else ""
         return f"operator {self.index} {self.operator}: {self.reason}{advice}"
 
     def as_dict(self) -> dict[str, str | int]:
-        return asdict(self)
+        """Its position, name, reason and advice, by these words."""
+        fields = asdict(self)
+        del fields["unsafe"]
+        return fields
 
 
 class UnsupportedError(TflgpuError):

@@ -150,7 +150,7 @@ def select(
     host(graph, custom)
     for op in graph.ops:
         for origin in op.origins:
-            if origin.index in chosen:
+            if origin.index in chosen and not (op in hosted and hosted[op].unsafe):
                 hosted[op] = chosen[origin.index]
     if hosted and not litert:
         raise UnsupportedError(in_order(hosted.values()))

@@ -66,8 +66,12 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
 
     If LiteRT cannot run a part on its own, the whole model becomes one part. Returns the findings
     of all operators on LiteRT, in the order of the model file. UnsupportedError if LiteRT cannot
-    run the whole model either, ReferenceMissingError if it is not installed.
+    run the whole model either, or an operator of it safely, ReferenceMissingError if it is not
+    installed.
     """
+    unsafe = [finding for finding in hosted.values() if finding.unsafe]
+    if unsafe:
+        raise UnsupportedError(in_order(unsafe))
     found = partition(graph, hosted)
     with Child() as child:
         failure = _failure(graph, found, child)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ..errors import Finding, UnsupportedError
 from ..ir import Graph, Op, copies
@@ -35,7 +36,7 @@ def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
         reason = _trial(graph, ops, target)
         if reason is not None:
             for op in ops:
-                found[op] = Finding(op.index, op.name, reason.reason, reason.advice)
+                found[op] = replace(reason, index=op.index, operator=op.name)
     return found
 
 

@@ -49,7 +49,8 @@ def _check_alike(lowering: Lowering, table: Tensor, result: Tensor) -> None:
     if None in bits or bits[0] != bits[1]:
         raise lowering.declined(
             f"table {table.name} is {table.dtype}, whose bytes LiteRT copies to a result of "
-            f"{result.dtype}"
+            f"{result.dtype}",
+            unsafe=True,
         )
 
 

@@ -26,9 +26,9 @@ EXACT = 1 << 24
 class Lowering(Decomposition):
     """The float operators that take the place of a quantized one."""
 
-    def declined(self, reason: str, advice: str = "") -> UnsupportedError:
-        """The error to raise for an operator that has no formula."""
-        return UnsupportedError([Finding(self.op.index, self.op.name, reason, advice)])
+    def declined(self, reason: str, advice: str = "", unsafe: bool = False) -> UnsupportedError:
+        """The error to raise for an operator that has no formula; see `Finding`."""
+        return UnsupportedError([Finding(self.op.index, self.op.name, reason, advice, unsafe)])
 
     def require_exact(self, most: float) -> None:
         """Decline sums of whole numbers whose absolute value may reach `most`, beyond EXACT."""

@@ -30,7 +30,9 @@ def svdf(lowering: Lowering) -> None:
     if types != ["int8", "int8", "int16", "int16"]:
         raise lowering.declined(
             f"its input, weights of features and of time, and state are {', '.join(types)}; LiteRT "
-            f"computes int8, int8, int16, int16"
+            f"takes them for int8, int8, int16, int16, and accesses memory beyond them",
+            "quantize the model again, with weights of time and a state of int16",
+            unsafe=True,
         )
     batch, (filters, memory), rank = source.shape[0], ages.shape, int(op.attrs.get("rank", 1))
     newest = lowering.reshape(_features(lowering, source, features, state), (batch, filters, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from devices import Way, by_turns
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Array, Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
@@ -276,3 +278,13 @@ def test_what_is_refused(content: object, reason: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         pipeline.build(content(), Options(device="cpu", fallback="none"))
     assert caught.value.findings[0].reason == reason
+
+
+@pytest.mark.parametrize("options", [{}, {"fallback_ops": ("SVDF",)}], ids=["default", "named"])
+def test_what_litert_accesses_other_memory_for_does_not_fall_back(options: dict[str, Any]) -> None:
+    graph = read(svdf(rank=1))
+    ages = graph.ops[0].operand(2)
+    assert ages.data is not None
+    ages.data, ages.dtype = ages.data.astype(np.int8), "int8"
+    with pytest.raises(UnsupportedError, match=r"operator 0 SVDF: .* accesses memory beyond them"):
+        pipeline.build(write(graph), Options(device="cpu", **options))
