@@ -38,8 +38,9 @@ from ..language import (
     select,
 )
 from ..language.comment import in_comment
-from ..language.expression import ATOM, BOOL, UNARY, Real
+from ..language.expression import ATOM, UNARY, Real
 from ..language.statement import Copy, Declare, Line, Printer, Statements, statements
+from ..language.types import BOOL
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, bhwc, kernel_dtype
 from ..ops.base.launch import Grid
 from ..ops.elementwise import Formula, is_literal

@@ -3,15 +3,6 @@
 from .array import Array
 from .expression import (
     FALSE,
-    FLOAT,
-    FLOATS,
-    HALF,
-    HALVES,
-    INT,
-    INTS,
-    LANE,
-    PAIR,
-    RGB,
     TRUE,
     Call,
     Choice,
@@ -22,17 +13,13 @@ from .expression import (
     Operand,
     Operation,
     Text,
-    clamp,
     common_type,
-    every,
     expression,
     float_text,
-    horner,
-    maximum,
-    minimum,
-    select,
 )
+from .functions import clamp, every, horner, maximum, minimum, select
 from .language import GLSL, LANGUAGES, OPENCL, PIXELS, VULKAN, WGSL, Language
+from .types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
 
 __all__ = [
     "FALSE",

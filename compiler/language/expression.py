@@ -9,28 +9,12 @@ in, as rounding depends on it. `==` compares expressions themselves; `equals` is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Union
 
 import numpy as np
 
-INT, FLOAT, HALF, BOOL = "int", "float", "half", "bool"
-INTS, FLOATS, HALVES = "ints", "floats", "halves"
-"""Slices: as many integers, floats or halves as the target has lanes."""
-RGB, RGBA = "rgb", "rgba"
-"""Pixels of three and of four floats."""
-PAIR = "pairs"
-"""Two slices of halves, packed into words."""
-
-WHOLE = frozenset({INT, BOOL})
-"""The types of values that arithmetic may reorder."""
-
-EXACT = WHOLE | {INTS}
-"""The types in which numbers are integers."""
-
-LANE = {INTS: INT, FLOATS: FLOAT, HALVES: HALF, RGB: FLOAT, RGBA: FLOAT}
-"""The type of one lane, by that of the vector."""
+from .types import BOOL, EXACT, FLOAT, INT, LANE, WHOLE
 
 CHOICE, OR, AND, BITS, EQUALITY, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)
 """How tightly the parts of an expression's text are bound, in all kernel languages."""
@@ -352,7 +336,7 @@ class Operation(Expression):
     def __init__(self, sign: str, left: Expression, right: Expression) -> None:
         level = INFIX[sign]
         compares = level in (OR, AND, EQUALITY, COMPARISON)
-        left, right = _alike(left, right)
+        left, right = alike(left, right)
         kind = BOOL if compares else common_type(left, right)
         super().__init__(kind, level, (sign, left, right))
 
@@ -399,7 +383,7 @@ class Choice(Expression):
     __slots__ = ()
 
     def __init__(self, condition: Expression, chosen: Expression, other: Expression) -> None:
-        chosen, other = _alike(chosen, other)
+        chosen, other = alike(chosen, other)
         super().__init__(common_type(chosen, other), CHOICE, (condition, chosen, other))
 
     def _print(self) -> str:
@@ -445,7 +429,7 @@ def common_type(*operands: Expression) -> str:
     return found
 
 
-def _alike(*operands: Expression) -> tuple[Expression, ...]:
+def alike(*operands: Expression) -> tuple[Expression, ...]:
     """Operands of which numbers that meet floats are floats, as some languages do not convert."""
     types = {operand.type for operand in operands}
     if len(types) == 1 or types <= EXACT:
@@ -498,64 +482,3 @@ def _compared(sign: str, left: Expression, right: Operand) -> Expression:
         holds = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}
         return TRUE if holds[sign] else FALSE
     return Operation(sign, left, right)
-
-
-def minimum(a: Operand, b: Operand) -> Expression:
-    """The smaller of two values."""
-    return _extreme("min", min, expression(a), expression(b))
-
-
-def maximum(a: Operand, b: Operand) -> Expression:
-    """The greater of two values."""
-    return _extreme("max", max, expression(a), expression(b))
-
-
-def _extreme(
-    name: str, function: Callable[[int, int], int], a: Expression, b: Expression
-) -> Expression:
-    if a.value is not None and b.value is not None:
-        return Number(function(a.value, b.value))
-    return Call(name, *_alike(a, b), type=common_type(a, b))
-
-
-def clamp(value: Operand, low: Operand, high: Operand) -> Expression:
-    """A value, limited to a range."""
-    known, least, most = _alike(*map(expression, (value, low, high)))
-    if None not in (known.value, least.value, most.value):
-        return minimum(maximum(known, least), most)
-    return least if least == most else Call("clamp", known, least, most, type=known.type)
-
-
-def select(condition: Expression, chosen: Operand, other: Operand) -> Expression:
-    """One of two values, by a condition."""
-    if condition in (TRUE, FALSE):
-        return expression(chosen if condition == TRUE else other)
-    return Choice(condition, expression(chosen), expression(other))
-
-
-def horner(*terms: tuple[Operand, int]) -> Expression:
-    """The flat index of (coordinate, size) pairs of nested axes, outermost first.
-
-    >>> b, y, x = Name("b"), Name("y"), Name("x")
-    >>> horner((b, 1), (y, 5), (x + 1, 7)), horner((2, 4), (x, 4)), horner((2, 4), (1, 4))
-    (y * 7 + x + 1, x + 8, 9)
-    """
-    index: Expression = Number(0)
-    constant = 0
-    for coordinate, size in terms:
-        if size != 1:
-            own = expression(coordinate)
-            index, constant = index * size, constant * size
-            if own.value is None:
-                index = index + own
-            else:
-                constant += own.value
-    return index + constant
-
-
-def every(*conditions: Expression) -> Expression:
-    """That all conditions hold."""
-    together: Expression = TRUE
-    for condition in conditions:
-        together = together & condition
-    return together

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .expression import FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
+from .types import FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
 
 PIXELS = {RGB: 3, RGBA: 4}
 """Lanes of the vectors that have as many in every kernel."""

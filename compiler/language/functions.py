@@ -1,0 +1,79 @@
+"""Functions of expressions, simplified where operands are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .expression import (
+    FALSE,
+    TRUE,
+    Call,
+    Choice,
+    Expression,
+    Number,
+    Operand,
+    alike,
+    common_type,
+    expression,
+)
+
+
+def minimum(a: Operand, b: Operand) -> Expression:
+    """The smaller of two values."""
+    return _extreme("min", min, expression(a), expression(b))
+
+
+def maximum(a: Operand, b: Operand) -> Expression:
+    """The greater of two values."""
+    return _extreme("max", max, expression(a), expression(b))
+
+
+def _extreme(
+    name: str, function: Callable[[int, int], int], a: Expression, b: Expression
+) -> Expression:
+    if a.value is not None and b.value is not None:
+        return Number(function(a.value, b.value))
+    return Call(name, *alike(a, b), type=common_type(a, b))
+
+
+def clamp(value: Operand, low: Operand, high: Operand) -> Expression:
+    """A value, limited to a range."""
+    known, least, most = alike(*map(expression, (value, low, high)))
+    if None not in (known.value, least.value, most.value):
+        return minimum(maximum(known, least), most)
+    return least if least == most else Call("clamp", known, least, most, type=known.type)
+
+
+def select(condition: Expression, chosen: Operand, other: Operand) -> Expression:
+    """One of two values, by a condition."""
+    if condition in (TRUE, FALSE):
+        return expression(chosen if condition == TRUE else other)
+    return Choice(condition, expression(chosen), expression(other))
+
+
+def horner(*terms: tuple[Operand, int]) -> Expression:
+    """The flat index of (coordinate, size) pairs of nested axes, outermost first.
+
+    >>> b, y, x = Name("b"), Name("y"), Name("x")
+    >>> horner((b, 1), (y, 5), (x + 1, 7)), horner((2, 4), (x, 4)), horner((2, 4), (1, 4))
+    (y * 7 + x + 1, x + 8, 9)
+    """
+    index: Expression = Number(0)
+    constant = 0
+    for coordinate, size in terms:
+        if size != 1:
+            own = expression(coordinate)
+            index, constant = index * size, constant * size
+            if own.value is None:
+                index = index + own
+            else:
+                constant += own.value
+    return index + constant
+
+
+def every(*conditions: Expression) -> Expression:
+    """That all conditions hold."""
+    together: Expression = TRUE
+    for condition in conditions:
+        together = together & condition
+    return together
