@@ -20,7 +20,10 @@ from tflgpu.compiler.litert.reference import Reference
 
 INPUTS, CELLS, BATCH = 13, 19, 2
 
-RANDOM = np.random.default_rng(5)
+
+def random(name: str) -> np.random.Generator:
+    """What a tensor's content is drawn from, whichever tests run before."""
+    return np.random.default_rng([5, *name.encode()])
 
 
 def tensor(name: str, shape: tuple[int, ...], dtype: str, scale: float, zero: int = 0) -> Tensor:
@@ -30,7 +33,7 @@ def tensor(name: str, shape: tuple[int, ...], dtype: str, scale: float, zero: in
 def filled(name: str, shape: tuple[int, ...], dtype: str, most: int, scale: float) -> Tensor:
     """A constant of drawn integers."""
     result = tensor(name, shape, dtype, scale)
-    result.data = RANDOM.integers(-most, most + 1, shape).astype(dtype)
+    result.data = random(name).integers(-most, most + 1, shape).astype(dtype)
     return result
 
 
@@ -106,7 +109,7 @@ def svdf(rank: int, memory: int = 7) -> bytes:
 
 
 def real(name: str, *shape: int) -> Tensor:
-    return constant(name, RANDOM.standard_normal(shape).astype(np.float32))
+    return constant(name, random(name).standard_normal(shape).astype(np.float32))
 
 
 def state(name: str, *shape: int) -> Tensor:
