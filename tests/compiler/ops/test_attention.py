@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cases.attention import attention
+from devices import need_programs
 from graphs import model, x
 
 from tflgpu.compiler import Options, build
@@ -11,6 +12,7 @@ from tflgpu.compiler import Options, build
 
 @pytest.mark.parametrize("keys", [64, 197])
 def test_loops_over_keys_and_channels_are_not_unrolled(keys: int) -> None:
+    need_programs("glslangValidator")
     made = model({"y": attention(x(1, 2, keys, 64), x(1, 2, keys, 64), x(1, 2, keys, 64))})
     options = Options(target="vulkan", device="adreno", fallback="none")
     sources = build(made.content, options).sources
