@@ -10,9 +10,9 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from ..frozen import dataclass
 from ..background import in_background
 from ..errors import PlanError
+from ..frozen import dataclass
 from ..plan.file import from_bytes
 from ..plan.kernels import Kernel
 from ..plan.records import Plan, Specialization

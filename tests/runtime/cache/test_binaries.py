@@ -21,8 +21,6 @@ from stored import open_attached, stored
 import tflgpu
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import BuildError, load
-from tflgpu.runtime.opencl.programs import OpenCLPrograms
-from tflgpu.runtime.plan.records import Plan, TensorInfo
 from tflgpu.runtime.cache import binaries
 from tflgpu.runtime.cache.binaries import (
     BINARIES,
@@ -31,6 +29,8 @@ from tflgpu.runtime.cache.binaries import (
     read_binary,
 )
 from tflgpu.runtime.cache.variant import read_plan
+from tflgpu.runtime.opencl.programs import OpenCLPrograms
+from tflgpu.runtime.plan.records import Plan, TensorInfo
 
 
 def test_the_second_load_compiles_nothing(

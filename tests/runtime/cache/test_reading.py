@@ -16,9 +16,9 @@ from platforms import posix
 from stored import FILES
 
 from tflgpu.runtime import CacheWarning, PlanError, load
-from tflgpu.runtime.plan.file import to_bytes
 from tflgpu.runtime.cache.folder import find_variants
 from tflgpu.runtime.cache.variant import read_variant
+from tflgpu.runtime.plan.file import to_bytes
 
 
 @pytest.fixture(scope="module")
