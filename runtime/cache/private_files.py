@@ -144,7 +144,10 @@ def read_file(path: Path, limit: int) -> bytes:
 
 def last_change(path: Path | os.DirEntry[str]) -> int:
     """When a file's content or its times were last set, in nanoseconds (OSError)."""
-    status = path.stat(follow_symlinks=False)
+    return _changed(path.stat(follow_symlinks=False))
+
+
+def _changed(status: os.stat_result) -> int:
     return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
@@ -152,7 +155,7 @@ def map_file(path: Path) -> tuple[memoryview, int]:
     """The content of such a file, mapped into memory read-only, and its last change (PlanError)."""
     with os.fdopen(_open(path), "rb") as file:
         status = os.fstat(file.fileno())
-        changed = max(status.st_mtime_ns, status.st_ctime_ns)
-        if status.st_size == 0:
-            return memoryview(b""), changed
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), changed
+        if not status.st_size:  # it cannot be mapped
+            return memoryview(b""), _changed(status)
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return memoryview(content), _changed(status)
