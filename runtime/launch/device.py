@@ -202,6 +202,11 @@ class Device(Protocol):
         """Free all memory and programs. The device cannot be used afterwards."""
 
 
+def is_named(device: object, name: str) -> bool:
+    """Whether a device has a name in its text, ignoring case; each has "auto"."""
+    return name == "auto" or name.lower() in str(device).lower()
+
+
 def matching(
     name: str, present: Sequence[tuple[DeviceInfo, _Handle]], api: str, advice: str
 ) -> list[tuple[DeviceInfo, _Handle]]:
@@ -212,9 +217,7 @@ def matching(
     """
     if not present:
         raise DeviceError(f"there is no {api} device; {advice}")
-    if name == "auto":
-        return list(present)
-    found = [pair for pair in present if name.lower() in str(pair[0]).lower()]
+    found = [pair for pair in present if is_named(pair[0], name)]
     if not found:
         listing = "".join(f"\n  {info}" for info, _ in present)
         raise DeviceError(f"no {api} device has {name!r} in its name; there are:{listing}")

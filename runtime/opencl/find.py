@@ -13,7 +13,7 @@ from ..callers import warn_caller
 from ..errors import DeviceError, DeviceWarning
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
-from ..launch.device import DeviceInfo, matching
+from ..launch.device import DeviceInfo, is_named, matching
 from ..launch.unusable import Unusable
 from . import starting
 from .drivers import VENDORS, chosen_place
@@ -121,22 +121,18 @@ def advice() -> str:
 
 def _select(name: str) -> tuple[DeviceInfo, int]:
     broken = unusable()
-    meant = [each for each in broken if name.lower() in each.name.lower()]
+    meant = [each for each in broken if is_named(each.name, name)]
     found = _ranked(starting.likely(name))
-    if not any(name in ("auto", str(info)) or _is_named(info, name) for info, _ in found):
+    if not any(is_named(info, name) for info, _ in found):
         found = _ranked(starting.present())
     if name == "auto":
         if broken and not found:
             raise DeviceError("\n".join(map(str, broken)))
         for each in broken:
             _warn(str(each))
-    elif meant and not any(_is_named(info, name) for info, _ in found):
+    elif meant and not any(is_named(info, name) for info, _ in found):
         raise DeviceError("\n".join(map(str, meant)))
     return matching(name, found, "OpenCL", advice())[0]
-
-
-def _is_named(info: DeviceInfo, name: str) -> bool:
-    return name.lower() in str(info).lower()
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
-from ..launch.device import DeviceInfo, matching
+from ..launch.device import DeviceInfo, is_named, matching
 from ..launch.unusable import Unusable
 from ..quiet import without_notices
 from .device import WebGPUDevice
@@ -103,7 +103,7 @@ def _usable() -> list[tuple[DeviceInfo, Any]]:
 
 def _select(name: str) -> tuple[DeviceInfo, Any]:
     found, broken = _usable(), unusable()
-    meant = [each for each in broken if name == "auto" or name.lower() in each.name.lower()]
-    if meant and not any(name == "auto" or name.lower() in str(info).lower() for info, _ in found):
+    meant = [each for each in broken if is_named(each.name, name)]
+    if meant and not any(is_named(info, name) for info, _ in found):
         raise DeviceError("\n".join(map(str, meant)))
     return matching(name, found, "WebGPU", ADVICE)[0]
