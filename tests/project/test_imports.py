@@ -48,7 +48,7 @@ STAGES = {
     "runtime": (
         *("printable", "frozen", "errors", "callers", "quiet", "waiting", "forks", "background"),
         "typed_json",
-        *("environment", "processor"),
+        "processor",
         *("plan", "launch", "cache", "remote", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
         *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ....runtime.environment import variables
 from ...codegen.spirv import ToolError
+from .environment import variables
 from .programs import count
 from .record import MachineCode, Module
 
