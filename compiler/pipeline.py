@@ -25,7 +25,7 @@ from .frontend.metadata import read_metadata
 from .frontend.model_file import Model, fingerprint
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
-from .litert.fallback import LitertShapes, chosen_by_user, fall_back, in_order
+from .litert.fallback import LitertShapes, check_safe, chosen_by_user, fall_back, in_order
 from .litert.functions import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
@@ -148,9 +148,11 @@ def select(
     for op in custom:
         hosted.pop(op, None)
     host(graph, custom)
+    if litert:
+        check_safe(hosted)
     for op in graph.ops:
         for origin in op.origins:
-            if origin.index in chosen and not (op in hosted and hosted[op].unsafe):
+            if origin.index in chosen:
                 hosted[op] = chosen[origin.index]
     if hosted and not litert:
         raise UnsupportedError(in_order(hosted.values()))

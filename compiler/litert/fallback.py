@@ -61,17 +61,20 @@ def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Findi
     return findings
 
 
+def check_safe(hosted: Mapping[Op, Finding]) -> None:
+    """UnsupportedError for the operators that LiteRT must not run, even if the user names them."""
+    unsafe = [finding for finding in hosted.values() if finding.unsafe]
+    if unsafe:
+        raise UnsupportedError(in_order(unsafe))
+
+
 def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]:
     """Move operators, and those that must run with them, to parts on LiteRT.
 
     If LiteRT cannot run a part on its own, the whole model becomes one part. Returns the findings
     of all operators on LiteRT, in the order of the model file. UnsupportedError if LiteRT cannot
-    run the whole model either, or an operator of it safely, ReferenceMissingError if it is not
-    installed.
+    run the whole model either, ReferenceMissingError if it is not installed.
     """
-    unsafe = [finding for finding in hosted.values() if finding.unsafe]
-    if unsafe:
-        raise UnsupportedError(in_order(unsafe))
     found = partition(graph, hosted)
     with Child() as child:
         failure = _failure(graph, found, child)
