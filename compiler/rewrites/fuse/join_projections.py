@@ -20,6 +20,7 @@ from ...ops.base import bhwc
 from ...ops.rotation import NAME as ROTATION
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
+from ..slices import slice_of
 
 PASSED = RESHAPES | {ROTATION}
 """What may stand between a layer and the attention, its first operand coming from the layer."""
@@ -75,10 +76,8 @@ def _join(graph: Graph, layers: Sequence[Op]) -> None:
     for layer in layers:
         graph.remove(layer)
     graph.add(Op("FULLY_CONNECTED", inputs, (joined,), dict(first.attrs), index))
-    for output, start, size in zip(outputs, accumulate(sizes, initial=0), sizes, strict=False):
-        corner = constant(f"{output.name}/start", np.array((*(0 for _ in rows), start), np.int32))
-        extent = constant(f"{output.name}/size", np.array((*rows, size), np.int32))
-        graph.add(Op("SLICE", (joined, corner, extent), (output,), {}, index))
+    for output, start in zip(outputs, accumulate(sizes, initial=0), strict=False):
+        graph.add(slice_of(joined, (*(0 for _ in rows), start), output, index))
 
 
 def _bias(layer: Op) -> Array:

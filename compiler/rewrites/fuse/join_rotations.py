@@ -12,11 +12,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...ir import Array, Graph, Op, Tensor, constant
+from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
 from ...ops.rotation import NAME
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
+from ..slices import slice_of
 
 
 @graph_rewrite()
@@ -33,19 +34,18 @@ def join_rotations(graph: Graph, target: Target) -> Iterator[Attempt]:
 def _neighbour(graph: Graph, first: Op) -> Op | None:
     """The rotation of the channels after those that one turns."""
     source = _slice(graph, first)
-    for second in graph.ops if source is not None else ():
-        if second.name != NAME or second.attrs != first.attrs or second is first:
+    if source is None:
+        return None
+    begin = source.constant(1)
+    end = [*begin[:-1], begin[-1] + first.output.shape[-1]]
+    for reader in graph.consumers(source.operand(0)):
+        second = graph.only_reader(reader.outputs[0])
+        if second is None or second.name != NAME or _slice(graph, second) is not reader:
             continue
-        other = _slice(graph, second)
         tables = zip(first.reads[1:], second.reads[1:], strict=True)
-        if other is None or not all(_alike(graph, *pair) for pair in tables):
-            continue
-        assert source is not None
-        begin, next_begin = source.constant(1), other.constant(1)
-        behind = next_begin[-1] == begin[-1] + first.output.shape[-1]
-        same = np.array_equal(begin[:-1], next_begin[:-1])
-        rows = first.output.shape[:-1] == second.output.shape[:-1]
-        if source.operand(0) is other.operand(0) and behind and same and rows:
+        alike = second.attrs == first.attrs and all(_alike(graph, *pair) for pair in tables)
+        rows = second.output.shape[:-1] == first.output.shape[:-1]
+        if alike and rows and np.array_equal(reader.constant(1), end):
             return second
     return None
 
@@ -82,14 +82,7 @@ def _join(graph: Graph, first: Op, second: Op) -> None:
     for op in (first, second, *slices):
         assert op is not None
         graph.remove(op)
-    graph.add(_part(source.operand(0), both, begin, source.index))
+    graph.add(slice_of(source.operand(0), begin.tolist(), both, source.index))
     graph.add(Op(NAME, (both, *first.inputs[1:]), (turned,), dict(first.attrs), first.index))
     for op, start in ((first, 0), (second, sizes[0])):
-        corner = np.array((*(0 for _ in rows), start), np.int32)
-        graph.add(_part(turned, op.output, corner, op.index))
-
-
-def _part(whole: Tensor, part: Tensor, begin: Array, index: int) -> Op:
-    corner = constant(f"{part.name}/start", np.asarray(begin, np.int32))
-    extent = constant(f"{part.name}/size", np.array(part.shape, np.int32))
-    return Op("SLICE", (whole, corner, extent), (part,), {}, index)
+        graph.add(slice_of(turned, (*(0 for _ in rows), start), op.output, op.index))

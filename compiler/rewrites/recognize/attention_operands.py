@@ -9,6 +9,7 @@ import numpy as np
 
 from ...ir import Array, Graph, Op, Shape, Tensor, constant
 from ...ops.attention import Heads
+from ..slices import slice_of
 from .moved_elements import sources
 
 
@@ -98,9 +99,7 @@ def part_of(graph: Graph, operand: Operand, batch: int, name: str, index: int) -
     if size == channels:
         return rows
     part = Tensor(f"{name}/part", (batch, heads.rows, size))
-    corner = constant(f"{name}/start", np.array((0, 0, operand.start), np.int32))
-    extent = constant(f"{name}/size", np.array(part.shape, np.int32))
-    graph.add(Op("SLICE", (rows, corner, extent), (part,), {}, index))
+    graph.add(slice_of(rows, (0, 0, operand.start), part, index))
     return part
 
 
