@@ -15,9 +15,10 @@ from .forks import DRIVER_PROCESS
 def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
     """Start `work` on another thread; returns a function that waits for it to finish.
 
-    If no thread can be started, the work is done before this returns.
+    If no thread can be started, the work is done before this returns. A process that ends waits,
+    too: a driver crashes if its global objects are destroyed while a thread starts it.
     """
-    thread = threading.Thread(target=work, name=f"tflgpu {name}", daemon=True)
+    thread = threading.Thread(target=work, name=f"tflgpu {name}")
     try:
         thread.start()
     except RuntimeError:

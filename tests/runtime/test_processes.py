@@ -193,3 +193,13 @@ def test_an_end_while_drivers_start(tmp_path: Path, target: str) -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "is not a plan of tflgpu" in ended.stdout
+
+
+def test_an_end_waits_for_drivers() -> None:
+    """Their global objects, which the end of a process destroys, are used while they start."""
+    program = (
+        "import time; from tflgpu.runtime.background import in_background\n"
+        "in_background(lambda: (time.sleep(0.3), print('started')), 'drivers')"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "started\n", "")
