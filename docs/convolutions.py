@@ -70,13 +70,13 @@ NONE = "no other computes it"
 
 PLACES = {
     "conv_bytes": Place(Layer(28, 256, 256, 1, dtype="int8"), "0.37"),
-    "conv_split": Place(Layer(1, 1280, 1000, 1), "", "0.51"),
+    "split_sums": Place(Layer(1, 1280, 1000, 1), "", "0.51"),
     "conv_shared": Place(Layer(7, 576, 160, 1)),
     "conv_thin": Place(Layer(128, 32, 1), "0.37", "0.78"),
     "conv_1x1": Place(Layer(28, 24, 144, 1), "0.90", "0.73"),
-    "conv_winograd": Place(Layer(56, 64, 64), "0.47"),
+    "winograd": Place(Layer(56, 64, 64), "0.47"),
     "conv": Place(Layer(28, 64, 64, 5), "1.01", "0.73"),
-    "conv_from_linear": Place(Layer(224, 3, 32, stride=2, first=True), "0.85", "1.00"),
+    "conv_linear": Place(Layer(224, 3, 32, stride=2, first=True), "0.85", "1.00"),
     "conv_grouped": Place(Layer(56, 32, 32, groups=16), NONE, NONE),
 }
 """By name, in the order of preference. Measured on 2026-11-26 with Debian's PoCL 3.1 and Mesa's

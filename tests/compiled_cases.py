@@ -7,9 +7,11 @@ is generated. Tests of one operator run in one process, one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 from agreement import any_order
@@ -17,10 +19,12 @@ from cases import Case, families
 from graphs import model
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler.codegen.generate import Kernels, generate
 from tflgpu.compiler.ir import Array, Graph, Op
 from tflgpu.compiler.options import Precision, TargetName
 from tflgpu.compiler.select.legality import Candidates
 from tflgpu.compiler.select.storage import Choice
+from tflgpu.compiler.sizing.sizes import SizedOp
 from tflgpu.compiler.target import Target
 
 each_operator = pytest.mark.parametrize(
@@ -40,6 +44,16 @@ class CompiledCases:
     inputs: Mapping[str, Array]
     choices: Mapping[str, int]
     """By the name of a case, the most implementations that an operator in it can have."""
+
+
+def of_named_implementations(order: Iterable[SizedOp], *rest: Any) -> Kernels:
+    """The kernels, having seen that an implementation's name is its template's and a variant's."""
+    sized = list(order)
+    for item in sized:
+        stems = {Path(launch.template).stem for launch in item.launches} - {""}
+        named = item.implementation.name.startswith(tuple(stems))
+        assert named or not stems, f"{item.op}: {item.implementation.name} launches {stems}"
+    return generate(sized, *rest)
 
 
 @lru_cache(maxsize=64)
@@ -66,6 +80,7 @@ def compile_cases(
     options = Options(target=target, device=profile, precision=precision, fallback="none")
     with any_order(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "choose_storage", choose)
+        patch.setattr(pipeline, "generate", of_named_implementations)
         compiled = pipeline.build(together.content, options)
     return CompiledCases(cases, rank, compiled, together.inputs, choices)
 

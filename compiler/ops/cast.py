@@ -104,14 +104,14 @@ define(
     OpDef(
         KEEP,
         same_as_first,
-        (Implementation("keep", _keep, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (Implementation("convert", _keep, reads=LINEAR, writes=LINEAR, fuses=False),),
         None,
         ANY,
     ),
     OpDef(
         "CAST",
         same_as_first,
-        (Implementation("cast", _cast, reads=LINEAR, writes=LINEAR),),
+        (Implementation("convert", _cast, reads=LINEAR, writes=LINEAR),),
         _reference,
         ANY,
         note="floats beyond the range of integers of 32 bits give any number",
@@ -121,7 +121,7 @@ define(
     OpDef(
         "BITCAST",
         _infer_bits,
-        (Implementation("bitcast", _bits, reads=LINEAR, writes=LINEAR),),
+        (Implementation("convert", _bits, reads=LINEAR, writes=LINEAR),),
         _reference_bits,
         ("float32", "int32", "uint32"),
     ),

@@ -276,13 +276,13 @@ def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence
 
 IMPLEMENTATIONS = (
     TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
-    Implementation("conv_split", _build_split, _one_pixel, half_arithmetic=True),
+    Implementation("split_sums", _build_split, _one_pixel, half_arithmetic=True),
     TiledImplementation("conv_shared", _build_shared, _few_pixels, half_arithmetic=True),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),
     TiledImplementation("conv_1x1", _build_pointwise, _pointwise, half_arithmetic=True),
-    TiledImplementation("conv_winograd", _build_winograd, _winograd),
+    TiledImplementation("winograd", _build_winograd, _winograd),
     TiledImplementation("conv", _build_window, _aligned, half_arithmetic=True),
-    TiledImplementation("conv_from_linear", _build_linear, _from_rows, reads=LINEAR),
+    TiledImplementation("conv_linear", _build_linear, _from_rows, reads=LINEAR),
     TiledImplementation("conv_grouped", _build_grouped, _split_slices),
 )
 

@@ -167,15 +167,13 @@ def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[La
 
 
 IMPLEMENTATIONS = (
-    TiledImplementation("fully_connected_bytes", _build_bytes, _bytes),
-    TiledImplementation(
-        "fully_connected_bytes_from_linear", _build_bytes, _rows_of_bytes, reads=LINEAR
-    ),
-    Implementation("fully_connected_split", build_split, of_a_vector, half_arithmetic=True),
-    Implementation("fully_connected_split_from_linear", build_split, of_a_vector, reads=LINEAR),
-    TiledImplementation("fully_connected_shared", _build_shared, _few_rows, half_arithmetic=True),
-    TiledImplementation("fully_connected", build, in_rows, half_arithmetic=True),
-    TiledImplementation("fully_connected_from_linear", build, in_rows, reads=LINEAR),
+    TiledImplementation("conv_bytes", _build_bytes, _bytes),
+    TiledImplementation("conv_bytes_from_linear", _build_bytes, _rows_of_bytes, reads=LINEAR),
+    Implementation("split_sums", build_split, of_a_vector, half_arithmetic=True),
+    Implementation("split_sums_from_linear", build_split, of_a_vector, reads=LINEAR),
+    TiledImplementation("conv_shared", _build_shared, _few_rows, half_arithmetic=True),
+    TiledImplementation("conv_1x1", build, in_rows, half_arithmetic=True),
+    TiledImplementation("conv_1x1_from_linear", build, in_rows, reads=LINEAR),
 )
 
 define(

@@ -45,12 +45,14 @@ define(
         NAME,
         fully_connected.infer,
         (
-            Implementation("blocks_split", fully_connected.build_split, _split),
+            Implementation("split_sums", fully_connected.build_split, _split),
             Implementation(
-                "blocks_split_from_linear", fully_connected.build_split, _split, reads=LINEAR
+                "split_sums_from_linear", fully_connected.build_split, _split, reads=LINEAR
             ),
-            TiledImplementation("blocks", fully_connected.build, _tiled),
-            TiledImplementation("blocks_from_linear", fully_connected.build, _tiled, reads=LINEAR),
+            TiledImplementation("conv_1x1", fully_connected.build, _tiled),
+            TiledImplementation(
+                "conv_1x1_from_linear", fully_connected.build, _tiled, reads=LINEAR
+            ),
         ),
         _reference,
     )

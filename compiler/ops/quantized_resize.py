@@ -86,7 +86,7 @@ def _implementation(template: str, places: Places) -> Implementation:
             )
         ]
 
-    return Implementation("resize_bilinear", build)
+    return Implementation("resize_bilinear_integers", build)
 
 
 define(

@@ -69,7 +69,7 @@ define(
         same_as_first,
         (
             Implementation("softmax_integers_sliced", _sliced, rank_fits),
-            Implementation("softmax_integers_to_sliced", _sliced, rank_fits, reads=LINEAR),
+            Implementation("softmax_integers_sliced", _sliced, rank_fits, reads=LINEAR),
             Implementation("softmax_integers", _linear, reads=LINEAR, writes=LINEAR),
         ),
         traits=Traits(range=by_attributes),

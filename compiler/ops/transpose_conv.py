@@ -239,7 +239,7 @@ IMPLEMENTATIONS = (
     TiledImplementation("transpose_conv_thin", _build_thin, _thin),
     *(
         TiledImplementation(
-            f"transpose_conv_{n}x{n}", _build_block, _block(n), half_arithmetic=True
+            f"transpose_conv_block_{n}x{n}", _build_block, _block(n), half_arithmetic=True
         )
         for n in (2, 3, 4)
     ),

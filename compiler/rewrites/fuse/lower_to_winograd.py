@@ -5,7 +5,7 @@
               y = { r = tflgpu.winograd_output(s, none, b) | y = RELU(r) }
 
 Each step is a kernel with as many work-items as a GPU needs, and stores its result in memory. On
-processors, conv_winograd does all steps in one kernel instead. The device profile sets the fewest
+processors, winograd does all steps in one kernel instead. The device profile sets the fewest
 channels and squares of outputs that are worthwhile.
 """
 
@@ -45,7 +45,7 @@ def _unsupported_reason(op: Op, target: Target) -> str | None:
     if target.half:
         return "the intermediate sums would be stored in half precision"
     if winograd.separate_steps(op, target) is None:
-        return "conv_winograd does all steps in one kernel"
+        return "winograd does all steps in one kernel"
     channels = max(op.operand(0).shape[3], op.output.shape[3])
     terms = (op.output.shape[0], winograd.TERMS, winograd.squares(op), channels)
     size = sliced_bytes(terms, target)

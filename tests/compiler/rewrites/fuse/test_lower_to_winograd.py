@@ -47,7 +47,7 @@ def test_the_steps_of_a_convolution() -> None:
         ),
         (conv(x(1, 21, 24, 128), (128, 64)), "gpu", "the convolution is grouped or has a gate"),
         (conv(x(1, 48, 48, 64), (64, 64), **window("SAME", (2, 2))), "gpu", "the window has a"),
-        (conv(x(1, 21, 24, 64), (64, 64)), "cpu", "conv_winograd does all steps in one kernel"),
+        (conv(x(1, 21, 24, 64), (64, 64)), "cpu", "winograd does all steps in one kernel"),
     ],
 )
 def test_it_declines(value: Value, name: str, reason: str) -> None:
