@@ -42,6 +42,7 @@ from .fuse.separate_outputs import separate_outputs
 from .fuse.split_large_weights import split_large_weights
 from .fuse.split_reduction import split_reduction
 from .fuse.update_in_place import update_in_place
+from .layout.cut_axes import cut_axes
 from .layout.drop_identity import drop_identity
 from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
 from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
@@ -97,6 +98,7 @@ LAYOUT: tuple[Pass, ...] = (
     merge_around_reshape,
     fold_transpose_into_weights,
     merge_transposes,
+    cut_axes,
     transpose_to_reshape,
     merge_reshapes,
     drop_identity,
