@@ -7,12 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 PATIENCE = 10.0
 """Seconds that a driver may take for a try."""
+TRUSTED = 24 * 3600.0
+"""Seconds for which it is remembered that a driver took longer: so it does on a busy machine."""
 
 
 class Attempt:
@@ -28,6 +32,8 @@ class Attempt:
         """Why the device failed; empty if it did not, or if no process can be started."""
         self.instructions: list[str] = []
         """Those of the processor that kernels on the device can use by name."""
+        self.overdue = False
+        """Whether the process was ended since it took too long."""
         self._step = ""
         self._ended = False
         self._run([sys.executable or "", "-m", module, *map(str, arguments)], variables)
@@ -47,6 +53,7 @@ class Attempt:
         except subprocess.TimeoutExpired as expired:
             output, errors = expired.stdout or b"", expired.stderr or b""
             ending = f"it did not come back within {PATIENCE:.0f} s"
+            self.overdue = True
         except OSError:
             return
         for line in output.decode(errors="replace").splitlines():
@@ -68,6 +75,11 @@ class Attempt:
             self.instructions.append(str(content))
         elif kind == "result":
             self.failure, self._ended = str(content), True
+
+
+def outdated(file: Path) -> bool:
+    """Whether a driver that took too long, as this file says, should be tried again (OSError)."""
+    return time.time() - file.stat().st_mtime > TRUSTED
 
 
 def say(kind: str, content: object) -> None:

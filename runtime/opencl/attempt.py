@@ -24,6 +24,7 @@ def try_driver(trial: DriverTrial) -> list[tuple[Any, DeviceTrial]]:
     found = []
     first = Attempt(trial.driver, 0, 0)
     trial.devices = []
+    trial.overdue = first.overdue
     trial.failure = first.failure if first.devices is None else ""
     for index, (name, version, preferred, key) in enumerate(first.devices or ()):
         if any(device.is_(name, version) for device in trial.devices):
@@ -32,9 +33,12 @@ def try_driver(trial: DriverTrial) -> list[tuple[Any, DeviceTrial]]:
         tried = Attempt(trial.driver, 0, index) if index else first
         device.lanes[preferred] = tried.failure
         device.instructions = tried.instructions
+        trial.overdue |= tried.overdue
         for lanes in NARROWER:
             if lanes < preferred and not device.widest():
-                device.lanes[lanes] = Attempt(trial.driver, lanes, index).failure
+                narrower = Attempt(trial.driver, lanes, index)
+                device.lanes[lanes] = narrower.failure
+                trial.overdue |= narrower.overdue
         trial.devices.append(device)
         found.append((key, device))
     return found

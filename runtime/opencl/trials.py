@@ -4,7 +4,8 @@
                                            tflgpu-vendors/*.icd  those that may be loaded
 
 The digest is that of the installed drivers' files, of the programs that they link kernels with, and
-of the processor's instructions: if one of them changes, all drivers are tried again.
+of the processor's instructions: if one of them changes, all drivers are tried again. So they are
+after a day if one of them took too long, as any does on a busy machine.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..errors import CacheWarning, PlanError
 from ..processor import instruction_set
 from .drivers import OURS, Driver, installed, register
 
-VERSION = 4
+VERSION = 5
 """Of the kernels that are tried and of the files; part of the digest."""
 _FILE = "trials.txt"
 
@@ -61,6 +62,8 @@ class DriverTrial:
     driver: Driver
     failure: str = ""
     """Why it has no devices, if it failed before it listed them."""
+    overdue: bool = False
+    """Whether it, or one of its devices, was not waited for any longer."""
     devices: list[DeviceTrial] = field(default_factory=list)
 
     def usable(self) -> bool:
@@ -79,13 +82,19 @@ class Trials:
         self._folder = folder / "drivers" / _digest(drivers)
 
     def recall(self) -> bool:
-        """Read what was found out before; whether there was anything."""
+        """Read what was found out before; whether there was anything, and it still counts."""
+        file = self._folder / _FILE
         try:
             check_private(self._folder)
-            self._parse((self._folder / _FILE).read_text(encoding="utf-8"))
+            self._parse(file.read_text(encoding="utf-8"))
+            if not any(trial.overdue for trial in self.drivers):
+                return True
+            # Imported here, as it takes longer than all of this.
+            from ..launch.attempt import outdated
+
+            return not outdated(file)
         except (OSError, PlanError, ValueError, IndexError):
             return False
-        return True
 
     def run(self) -> None:
         """Try every driver, all at once, and remember what came of it."""
@@ -110,8 +119,8 @@ class Trials:
         A driver that had no device when it was tried may have one now.
         """
         ranked = [
-            (device.rank, driver.library)
-            for driver, device in self._devices()
+            (device.rank, trial.driver.library)
+            for trial, device in self._devices()
             if device.widest() and (name == "auto" or name.lower() in device.name.lower())
         ]
         idle = [each.driver.library for each in self.drivers if each.usable() and not each.devices]
@@ -130,20 +139,22 @@ class Trials:
 
         It is found out now if it is not known.
         """
-        for driver, device in self._devices():
+        for trial, device in self._devices():
             if device.is_(name, version) and 0 < device.widest() < lanes:
                 if lanes not in device.lanes:
                     from .attempt import Attempt
 
-                    device.lanes[lanes] = Attempt(driver, lanes, device.index).failure
+                    tried = Attempt(trial.driver, lanes, device.index)
+                    device.lanes[lanes] = tried.failure
+                    trial.overdue |= tried.overdue
                     self._remember()
                 return device.lanes[lanes]
         return ""
 
-    def _devices(self) -> Iterator[tuple[Driver, DeviceTrial]]:
+    def _devices(self) -> Iterator[tuple[DriverTrial, DeviceTrial]]:
         for trial in self.drivers:
             for device in trial.devices:
-                yield trial.driver, device
+                yield trial, device
 
     def _parse(self, text: str) -> None:
         """Take over what `_lines` wrote (ValueError, IndexError)."""
@@ -152,7 +163,9 @@ class Trials:
             kind, *words = line.split("\t")
             if kind == "driver":
                 number += 1
-                self.drivers[number].failure = words[0]
+                failure, overdue = words
+                trial = self.drivers[number]
+                trial.failure, trial.overdue = failure, bool(int(overdue))
             elif kind == "device":
                 name, version, index, rank = words
                 device = DeviceTrial(name, version, int(index), rank=int(rank))
@@ -167,7 +180,7 @@ class Trials:
     def _lines(self) -> Iterator[str]:
         """What was found out, with tabs between words: importing json would take longer."""
         for trial in self.drivers:
-            yield f"driver\t{_word(trial.failure)}"
+            yield f"driver\t{_word(trial.failure)}\t{trial.overdue:d}"
             for device in trial.devices:
                 name, version = map(_word, (device.name, device.version))
                 yield f"device\t{name}\t{version}\t{device.index}\t{device.rank}"

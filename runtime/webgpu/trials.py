@@ -3,7 +3,8 @@
     <user's cache>/tflgpu/adapters/<digest>.json
 
 The digest is that of the version of wgpu, of the files that register Vulkan's drivers, and of the
-processor's instructions: if one of them changes, all adapters are tried again.
+processor's instructions: if one of them changes, all adapters are tried again. So they are after a
+day if one of them took too long, as any does on a busy machine.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from platformdirs import user_cache_path
 from ..cache.private_files import check_private, make_private, replace_file
 from ..callers import warn_caller
 from ..errors import CacheWarning, PlanError
-from ..launch.attempt import Attempt
+from ..launch.attempt import Attempt, outdated
 from ..processor import instruction_set
 from .library import wgpu
 
-VERSION = 1
+VERSION = 2
 """Of the kernel that is tried and of the files; part of the digest."""
 MODULE = "tflgpu.runtime.webgpu.probe"
 VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES")
@@ -44,6 +45,8 @@ class Trials:
     """Why they cannot be listed; empty if they can."""
     adapters: list[tuple[str, str, str]] = field(default_factory=list)
     """The text of the `DeviceInfo` of each, its driver, and why it fails; empty if it does not."""
+    overdue: bool = False
+    """Whether one of them was not waited for any longer."""
 
     def reason_against(self, name: str, driver: str) -> str:
         """Why the adapter with this text and driver does not work; empty if it does."""
@@ -57,9 +60,12 @@ def known() -> Trials:
     try:
         check_private(file.parent)
         found = json.loads(file.read_text(encoding="utf-8"))
-        return Trials(str(found["failure"]), [(a, b, c) for a, b, c in found["adapters"]])
+        adapters = [(a, b, c) for a, b, c in found["adapters"]]
+        if not found["overdue"] or not outdated(file):
+            return Trials(str(found["failure"]), adapters)
     except (OSError, PlanError, ValueError, KeyError, TypeError):
-        return _try_all(file)
+        pass
+    return _try_all(file)
 
 
 def try_again() -> None:
@@ -74,8 +80,10 @@ def _try_all(file: Path) -> Trials:
     trials = Trials(first.failure if listed is None else "")
     with ThreadPoolExecutor() as pool:
         rest = pool.map(lambda number: Attempt(MODULE, (number,), {}), range(1, len(listed or ())))
-        for (name, driver), tried in zip(listed or (), [first, *rest], strict=False):
-            trials.adapters.append((name, driver, tried.failure))
+        attempts = [first, *rest]
+    trials.overdue = any(tried.overdue for tried in attempts)
+    for (name, driver), tried in zip(listed or (), attempts, strict=False):
+        trials.adapters.append((name, driver, tried.failure))
     if listed is None and not trials.failure:
         return trials  # no process can be started
     try:

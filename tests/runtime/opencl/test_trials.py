@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -100,6 +101,12 @@ def test_a_broken_driver(
     (trial,) = tried.drivers
     assert trial.failure.startswith(reason) and not trial.usable()
     assert list(tried.vendors().iterdir()) == []
+    again = Trials([trial.driver], tmp_path / "cache")
+    assert again.recall() and again.drivers == tried.drivers
+    (file,) = (tmp_path / "cache").rglob("trials.txt")
+    a_day_ago = time.time() - 25 * 3600
+    os.utime(file, (a_day_ago, a_day_ago))
+    assert again.recall() == (fault != "HANG"), "a busy machine, on which any driver seems to hang"
 
 
 def test_a_working_driver_is_remembered(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -82,8 +84,14 @@ def test_an_adapter_that_crashes(tmp_path: Path, webgpu_device: str, cache: Path
         assert "update its driver; `tflgpu doctor` tries it again" in output
         preparation = ""
     (known,) = cache.rglob("adapters/*.json")
-    assert [tried[2][:10] for tried in json.loads(known.read_text())["adapters"]] == ["it crashed"]
+    found = json.loads(known.read_text())
+    assert [tried[2][:10] for tried in found["adapters"]] == ["it crashed"] and not found["overdue"]
     known.write_text("damaged")
+    assert said("", folder).startswith("runs on ")
+    known.write_text(json.dumps(found | {"overdue": True}))
+    assert "cannot be used" in said("", folder)
+    a_day_ago = time.time() - 25 * 3600
+    os.utime(known, (a_day_ago, a_day_ago))
     assert said("", folder).startswith("runs on ")
 
 
