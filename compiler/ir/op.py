@@ -159,7 +159,8 @@ class FusedOp(Op):
 
     Tensors between the operators exist only inside the kernel, unless they are among `outputs`.
     With an epilogue, `outputs` are the result of the last operator, followed by the early outputs:
-    earlier results that other operators read too.
+    earlier results that other operators read too. Results of the core's last operator but the first
+    one pass by the epilogue.
     """
 
     def __init__(
@@ -193,11 +194,14 @@ class FusedOp(Op):
 
     @property
     def results(self) -> tuple[Tensor, ...]:
-        return self.outputs[:1] if self._epilogue else self.outputs
+        early = self.early_outputs
+        return tuple(tensor for tensor in self.outputs if tensor not in early)
 
     @property
     def early_outputs(self) -> tuple[Tensor, ...]:
-        return self.outputs[1:] if self._epilogue else ()
+        beside = self._core[-1].outputs[1:]
+        later = self.outputs[1:] if self._epilogue else ()
+        return tuple(tensor for tensor in later if tensor not in beside)
 
     def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
         for op in self.ops:

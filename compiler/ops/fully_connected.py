@@ -85,7 +85,8 @@ def in_rows(op: Op, target: Target) -> str | None:
 
 
 def build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
-    """The launch of a layer by tiles; blocks of its weights may have scales, which are input 3."""
+    """The launch of a layer by tiles; blocks of its weights may have scales, which are input 3,
+    the last one."""
     flat = flattens(op)
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
@@ -131,7 +132,7 @@ def build_split(op: Op, target: Target) -> Sequence[Launch]:
 
 def _scales(op: Op, pack: Callable[[Array], Constant]) -> dict[str, Constant]:
     """The scales of the blocks of weights as a kernel reads them, by their role, if there are."""
-    return {} if len(op.inputs) < 4 else {"scales": pack(op.constant(3))}
+    return {"scales": pack(op.constant(3))} if _has_scales(op) else {}
 
 
 def _in_rows(scales: Array, target: Target) -> Array:
@@ -143,7 +144,11 @@ def _in_rows(scales: Array, target: Target) -> Array:
 def _block(op: Op) -> int:
     """The inputs of a block of weights; all of them if blocks have no scales."""
     inputs = op.operand(1).shape[1]
-    return inputs // (op.operand(3).shape[1] if len(op.inputs) > 3 else 1)
+    return inputs // (op.operand(3).shape[1] if _has_scales(op) else 1)
+
+
+def _has_scales(op: Op) -> bool:
+    return len(op.inputs) == 4
 
 
 def _few_rows(op: Op, target: Target) -> str | None:

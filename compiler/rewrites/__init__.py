@@ -37,6 +37,7 @@ from .fuse.fuse_second_output import fuse_second_output
 from .fuse.join_projections import join_projections
 from .fuse.join_rotations import join_rotations
 from .fuse.lower_to_winograd import lower_to_winograd
+from .fuse.normalize_in_products import normalize_in_products
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
 from .fuse.split_large_weights import split_large_weights
@@ -146,6 +147,7 @@ FUSE: tuple[Pass, ...] = (
     fuse_second_output,
     fold_gate_into_conv,
     fuse_fully_connected_chain,
+    normalize_in_products,
     fuse_depthwise,
     lower_to_winograd,
 )

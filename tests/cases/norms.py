@@ -133,4 +133,41 @@ def norms() -> Iterator[Case]:
     yield Case("recognized", "norm of an instance with computed gain", call("ADD", value, image))
 
 
-TABLES = (norms,)
+def dense(rows: Value, outputs: int, inputs: int) -> Value:
+    """A fully connected layer of the last axis."""
+    return call("FULLY_CONNECTED", rows, w(outputs, inputs), w(outputs), keep_num_dims=True)
+
+
+def normalized(norm: Norm, *shape: int) -> Value:
+    """The sum of rows, as a block before computes it, normalized."""
+    channels = shape[-1]
+    rows = call("ADD", x(*shape), x(*shape))
+    return norm(rows, (len(shape) - 1,), w(channels), w(channels))
+
+
+def feed_forward(norm: Norm, *shape: int) -> Value:
+    """Two layers of normalized rows, which are added to the result."""
+    rows, channels = normalized(norm, *shape), shape[-1]
+    inner = call("RELU", dense(rows, 43, channels))
+    return call("ADD", dense(inner, channels, 43), rows)
+
+
+def gated(norm: Norm, *shape: int) -> Value:
+    """The product of two layers of the same normalized rows."""
+    rows, channels = normalized(norm, *shape), shape[-1]
+    return call("MUL", call("LOGISTIC", dense(rows, 43, channels)), dense(rows, 43, channels))
+
+
+def norms_before_layers() -> Iterator[Case]:
+    for name, norm in {"layer": layers, "root mean square": root_mean_square}.items():
+        for shape in ((2, 19, 37), (1, 5, 7, 32), (67, 64)):
+            layer = call("TANH", dense(normalized(norm, *shape), 85, shape[-1]))
+            yield Case("recognized", f"{name} norm of {shape} before a layer", layer)
+        for shape in ((2, 19, 37), (1, 67, 32)):
+            value = feed_forward(norm, *shape)
+            yield Case("recognized", f"{name} norm of {shape} that is added again", value)
+        yield Case("recognized", f"{name} norm before two layers", gated(norm, 2, 19, 37))
+        yield Case("recognized", f"{name} norm of one row", gated(norm, 1, 1, 37))
+
+
+TABLES = (norms, norms_before_layers)

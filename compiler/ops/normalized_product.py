@@ -1,0 +1,86 @@
+"""tflgpu.normalized_product: a fully connected layer of rows that are normalized first.
+
+    y = w x / deviation(x) + b      x [..., K]    w [outputs, K]    b [outputs] or left out
+
+The deviation is the root of the mean square of a row plus `epsilon`, less the row's mean if
+`centered`. Kernels multiply rows as they are and scale the sums: if `centered`, the weights of each
+output add up to 0, so that the mean of a row contributes nothing.
+
+Inputs 3 and 4, if present, are gain and offset of a second output: the normalized rows themselves,
+x normalized * gain + offset, for others that read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from ..target import Target
+from . import fully_connected, shared_sums
+from .base import Launch, OpDef, TiledImplementation, TileShape, define
+from .weights import bias_slices
+
+NAME = "tflgpu.normalized_product"
+
+
+def _infer(op: Op) -> list[Shape]:
+    rows = [op.operand(0).shape] if op.input(3) is not None else []
+    if len(op.outputs) != 1 + len(rows):
+        raise ModelError(f"operator {op!r} has {len(op.outputs)} outputs, not {1 + len(rows)}")
+    return [*fully_connected.infer(op), *rows]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    x, weights = (array.astype(np.float64) for array in arrays[:2])
+    biased = op.input(2) is not None
+    centered = x - x.mean(-1, keepdims=True) if op.attrs["centered"] else x
+    root = np.sqrt(np.square(centered).mean(-1, keepdims=True) + op.attrs["epsilon"])
+    sums = x @ weights.T / root + (arrays[2] if biased else 0)
+    rows = [centered / root * arrays[-2] + arrays[-1]] if op.input(3) is not None else []
+    return [sums, *rows]
+
+
+def unsuited(op: Op, target: Target) -> str | None:
+    """Why rows cannot be normalized within a layer, or other kernels of it are faster."""
+    if target.half_arithmetic:
+        return "halves may not hold sums of rows that are not normalized"
+    if fully_connected.of_a_vector(op, target) is None:
+        return "work-items share the sums of a single row"
+    if shared_sums.unsuited(op, fully_connected.PIXEL, target) is None:
+        return "work-items share the sums of few rows"
+    return fully_connected.in_rows(op, target)
+
+
+def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    (launch,) = fully_connected.build(op, target, shape)
+    variables = {name: op.attrs[name] for name in ("centered", "epsilon")}
+    writes, constants = dict(launch.writes), dict(launch.constants)
+    if op.input(3) is not None:
+        writes["normalized"] = op.outputs[-1]
+        for role, position in (("gain", 3), ("offset", 4)):
+            constants[role] = bias_slices(op, op.operand(0).shape[-1], target, 1, position)
+    passes = 3 if op.attrs["centered"] else 2
+    return [
+        replace(
+            launch,
+            template="conv/normalized_1x1.jinja",
+            writes=writes,
+            constants=constants,
+            variables={**launch.variables, **variables},
+            flops=launch.flops + passes * op.operand(0).elements,
+        )
+    ]
+
+
+define(
+    OpDef(
+        NAME,
+        _infer,
+        (TiledImplementation("normalized_product", _build, unsuited),),
+        _reference,
+    )
+)
