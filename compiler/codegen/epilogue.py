@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ..ir import Op, Tensor
@@ -37,6 +37,12 @@ class Chain:
     def start(self, tensor: Tensor, value: str) -> None:
         """Start with a value that the kernel has computed."""
         self._assign(tensor, value)
+
+    def hold(self, values: Iterable[tuple[Tensor, str]]) -> None:
+        """Further values that the kernel has computed."""
+        for number, (tensor, value) in enumerate(values):
+            self._held[tensor] = f"beside{number}"
+            self.statements.append(Declare(self._kind, f"beside{number}", value=value))
 
     def compute(self, ops: Sequence[Op], operands: Operands, stores: Mapping[Tensor, str]) -> None:
         """Go on with operators; what else they read is read where they are computed.

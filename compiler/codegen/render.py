@@ -311,14 +311,21 @@ class _Body:
         return statements([self._output.write(Position(batch, row, column, slice), value)])
 
     def store(
-        self, value: object | None, batch: Operand, row: Operand, column: Operand, slice: Operand
+        self,
+        value: object | None,
+        batch: Operand,
+        row: Operand,
+        column: Operand,
+        slice: Operand,
+        beside: Sequence[object] = (),
     ) -> Statements:
         """The statements that run the epilogue on a slice and store it.
 
         With `value` None the slice is computed by the operator itself, which is elementwise.
+        `beside` are further results of its core, which the epilogue reads.
         """
         kind = self._target.language.floats(self._target.lanes)
-        return self._stored(value, kind, Position(batch, row, column, slice))
+        return self._stored(value, kind, Position(batch, row, column, slice), beside=beside)
 
     def store_joined(
         self,
@@ -352,7 +359,12 @@ class _Body:
         return self._stored(value, kind, Position(index=index, lanes=self._target.lanes))
 
     def _stored(
-        self, value: object | None, kind: str, position: Position, kept: str | None = None
+        self,
+        value: object | None,
+        kind: str,
+        position: Position,
+        kept: str | None = None,
+        beside: Sequence[object] = (),
     ) -> Statements:
         """The statements of a store; `kept` is the last one, if it is not a plain write."""
         op, half = self._op, self._binding.half
@@ -363,13 +375,16 @@ class _Body:
         functions = self._functions_of(True) if position.lanes else self._functions
         chain = Chain(kind, functions)
         if value is not None and half:
-            value = self._target.language.widen(str(value), self._target.lanes)
+            language, lanes = self._target.language, self._target.lanes
+            value, *beside = (language.widen(str(each), lanes) for each in (value, *beside))
         if value is None:
             ops = (*op.core, *ops)
         elif not ops and not self._output.repeats and kept is None:
             return statements([self._output.write(position, value)])
         else:
-            chain.start(op.core[-1].output, str(value))
+            results = op.core[-1].outputs
+            chain.start(results[0], str(value))
+            chain.hold(zip(results[1:], map(str, beside), strict=False))
         operands = _OperandsAt(self._binding, self._written, functions, position)
         chain.compute(ops, operands, stores)
         last = kept or self._output.write(position, "v")

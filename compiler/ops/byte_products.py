@@ -25,7 +25,7 @@ from ..ir import Array, Op, Tensor
 from ..target import Target
 from .base import Launch, TileLimits, TileShape, Window, bhwc, choose_tile, slice_count
 from .elementwise import flattens
-from .weights import bias_slices, ohwi
+from .weights import in_blocks, layers_of, ohwi, tile_biases
 
 WORD = 4
 """Products of bytes that are added at once."""
@@ -99,7 +99,9 @@ def byte_products(
             limits, accumulators=limits.accumulators * limits.slices // (limits.slices + 1)
         )
     count = slice_count(channels, target)
-    tile = choose_tile(columns, rows * batch, count, target, shape, limits=limits)
+    layers, area = layers_of(op), (columns, rows * batch, count)
+    tile = choose_tile(*area, target, shape, limits=limits, sums=layers)
+    matrix = in_blocks(matrix, op, tile, target)[:]
     blocks = -(-count // tile.slices)
     image, signed = op.operand(0), not target.on_processor
     whole = image.whole if _of_bytes(image) else None
@@ -112,8 +114,10 @@ def byte_products(
             {"x": image},
             {"y": op.output},
             {
-                "bias": factor * _bias(op, matrix, base, tile.slices, target),
-                "weights": _packed(factor * matrix, offset, tile.slices, target.lanes, halved),
+                "bias": factor * _bias(tile_biases(op, tile, target), matrix, base),
+                "weights": _packed(
+                    factor * matrix, offset, layers * tile.slices, target.lanes, halved
+                ),
             },
             {
                 "tile": tile,
@@ -128,7 +132,7 @@ def byte_products(
             },
             flatten=flat,
             heavy=True,
-            flops=2 * op.output.elements * prod(weights.shape[1:]),
+            flops=2 * layers * op.output.elements * prod(weights.shape[1:]),
         )
     ]
 
@@ -144,9 +148,9 @@ def _offset(weights: Array) -> int:
     return 0 if low >= -128 and high <= 127 else low + 128
 
 
-def _bias(op: Op, weights: Array, base: int, blocks: int, target: Target) -> Array:
+def _bias(biases: Array, weights: Array, base: int) -> Array:
     """The bias of each output channel plus what the bytes lack, int32 [slice][lane]."""
-    bias = bias_slices(op, len(weights), target, blocks).astype(np.int64)
+    bias = biases.astype(np.int64)
     sums = np.zeros(bias.size, np.int64)
     sums[: len(weights)] = base * weights.astype(np.int64).sum((1, 2, 3))
     # Partial sums may wrap, whole ones do not.

@@ -36,9 +36,12 @@ from .weights import (
     bias_slices,
     check_bias,
     constant_weights,
+    in_blocks,
     in_bytes,
+    layers_of,
     ohwi,
     pack_weights,
+    tile_biases,
     wide_sums,
 )
 
@@ -47,7 +50,10 @@ PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
 
 
 def infer(op: Op) -> list[Shape]:
-    """[rows, outputs], or the input's leading axes and outputs with keep_num_dims (ModelError)."""
+    """[rows, outputs], or the input's leading axes and outputs with keep_num_dims (ModelError).
+
+    Of several layers, whose outputs are alike, there is one each.
+    """
     shape, weights = op.operand(0).shape, op.operand(1).shape
     empty = not prod(weights[1:]) and not prod(shape[-1:])
     if len(weights) != 2 or (0 in weights and not empty) or prod(shape) % (weights[1] or 1):
@@ -56,14 +62,16 @@ def infer(op: Op) -> list[Shape]:
             f"{list(weights)}"
         )
     check_bias(op, weights[0])
+    layers = layers_of(op)
+    outputs = weights[0] // layers
     if op.attrs.get("keep_num_dims", False):
         if not shape or shape[-1] != weights[1]:
             raise ModelError(
                 f"operator {op.index} {op.name}: keep_num_dims needs {weights[1]} input channels, "
                 f"not {list(shape)}"
             )
-        return [(*shape[:-1], weights[0])]
-    return [(prod(shape[:-1]) if empty else prod(shape) // weights[1], weights[0])]
+        return [(*shape[:-1], outputs)] * layers
+    return [(prod(shape[:-1]) if empty else prod(shape) // weights[1], outputs)] * layers
 
 
 def _rows(op: Op, target: Target) -> str | None:
@@ -92,30 +100,48 @@ def build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     columns, rows = (height * width, 1) if flat else (width, height)
     count = slice_count(channels, target)
     operands = epilogue_operands(op)
-    tile = choose_tile(columns, rows * batch, count, target, shape, work=IN_ROWS, operands=operands)
+    layers, area = layers_of(op), (columns, rows * batch, count)
+    tile = choose_tile(*area, target, shape, sums=layers, work=IN_ROWS, operands=operands)
     blocks = -(-count // tile.slices)
     weights = op.constant(1)
+
+    def pack(table: Array) -> Constant:
+        return pack_weights(in_blocks(ohwi(table), op, tile, target), layers * tile.slices, target)
+
     launch = Launch(
         "conv/conv_1x1.jinja",
         (-(-columns // tile.pixels), rows, batch * blocks),
         {"x": op.operand(0)},
         {"y": op.output},
         {
-            "bias": bias_slices(op, channels, target, tile.slices),
-            "weights": pack_weights(ohwi(weights), tile.slices, target),
-            **_scales(op, lambda scales: pack_weights(ohwi(scales), tile.slices, target)),
+            "bias": tile_biases(op, tile, target),
+            "weights": pack(weights),
+            **_scales(op, pack),
         },
         {"tile": tile, "blocks": blocks, "inputs": weights.shape[1], "block": _block(op)},
         flatten=flat,
         heavy=True,
-        flops=2 * op.output.elements * weights.shape[1],
+        flops=2 * layers * op.output.elements * weights.shape[1],
     )
     return [in_bytes(launch, op, target)]
 
 
 def of_a_vector(op: Op, target: Target) -> str | None:
     """Why work-items cannot share the sums of a single row; None if they can."""
-    return in_rows(op, target) or splits(op, target)
+    return in_rows(op, target) or _single(op) or splits(op, target)
+
+
+def _single(op: Op) -> str | None:
+    return "it computes several layers" if layers_of(op) > 1 else None
+
+
+def joins_layers(op: Op, target: Target) -> str | None:
+    """Why two layers like this one should stay apart; None if one kernel is faster."""
+    if of_a_vector(op, target) is None:
+        return "work-items share the sums of a single row"
+    if shared_sums.unsuited(op, PIXEL, target) is None:
+        return "work-items share the sums of few rows"
+    return None
 
 
 def build_split(op: Op, target: Target) -> Sequence[Launch]:
@@ -152,7 +178,7 @@ def _has_scales(op: Op) -> bool:
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
-    return in_rows(op, target) or shared_sums.unsuited(op, PIXEL, target)
+    return in_rows(op, target) or _single(op) or shared_sums.unsuited(op, PIXEL, target)
 
 
 def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor, Whole
 from ..target import Target
-from .base import Launch, slice_count
+from .base import Launch, Tile, slice_count
 
 LEAST = {4: -8, 8: -128}
 """The least number with a sign that so many bits hold."""
@@ -86,6 +86,58 @@ class PackedWeights:
             padded[len(part) :] = 0
             packed[block] = padded.reshape(blocks, lanes, *kernel).transpose(2, 3, 4, 0, 1)
         return np.asarray(packed.reshape(-1, lanes), dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedLayers:
+    """The weights of several layers, a block of output channels of each after the other.
+
+    Blocks have `width` channels; zeros fill up the last one of each layer.
+    """
+
+    weights: Array
+    """[channel of the first layer, then of the second, ...][...]."""
+    layers: int
+    width: int
+
+    @property
+    def shape(self) -> Shape:
+        channels, *rest = self.weights.shape
+        return self.layers * -(-(channels // self.layers) // self.width) * self.width, *rest
+
+    def __getitem__(self, channels: slice) -> Array:
+        """Whole blocks of all layers."""
+        each = self.weights.reshape(self.layers, -1, *self.weights.shape[1:])
+        start, stop, _ = channels.indices(self.shape[0])
+        first, last = start // self.layers, stop // self.layers
+        parts = []
+        for at in range(first, last, self.width):
+            part = each[:, at : at + self.width]
+            missing = self.width - part.shape[1]
+            padding = [(0, 0), (0, missing), *[(0, 0)] * (part.ndim - 2)]
+            parts.append(np.pad(part, padding).reshape(-1, *part.shape[2:]))
+        return np.concatenate(parts)
+
+
+def layers_of(op: Op) -> int:
+    """How many layers of the same rows an operator computes, whose results its epilogue joins."""
+    return int(op.attrs.get("layers", 1))
+
+
+def in_blocks(values: Array, op: Op, tile: Tile, target: Target) -> Weights:
+    """A table of output channels [channel][...] in the order in which tiles compute them."""
+    layers = layers_of(op)
+    return values if layers == 1 else JoinedLayers(values, layers, tile.slices * target.lanes)
+
+
+def tile_biases(op: Op, tile: Tile, target: Target) -> Array:
+    """The biases of an operator of one or several layers as tiles read them, [slice][lane]."""
+    layers, channels = layers_of(op), op.output.shape[-1]
+    biases = np.zeros(layers * channels, np.float32)
+    if op.input(2) is not None:
+        biases[:] = op.constant(2).reshape(-1)
+    joined = JoinedLayers(biases, layers, tile.slices * target.lanes)
+    return joined[:].reshape(-1, target.lanes)
 
 
 def pack_weights(weights: Weights, blocks: int, target: Target) -> PackedWeights:

@@ -34,6 +34,7 @@ from .fuse.fuse_depthwise import fuse_depthwise
 from .fuse.fuse_elementwise import fuse_elementwise
 from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
 from .fuse.fuse_second_output import fuse_second_output
+from .fuse.join_gated_layers import join_gated_layers
 from .fuse.join_projections import join_projections
 from .fuse.join_rotations import join_rotations
 from .fuse.lower_to_winograd import lower_to_winograd
@@ -148,6 +149,7 @@ FUSE: tuple[Pass, ...] = (
     fold_gate_into_conv,
     fuse_fully_connected_chain,
     normalize_in_products,
+    join_gated_layers,
     fuse_depthwise,
     lower_to_winograd,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -302,4 +302,21 @@ def in_blocks(shape: Shape, size: int) -> Constant:
     return Constant(shape, values=values, dtype="int4", blocks=own)
 
 
-TABLES = (layers, computed_weights, weights_alone, packed_weights, blocks_of_weights)
+def gates() -> Iterator[Case]:
+    """Two layers of floats, of which one decides how much of the other's result remains."""
+    tables: dict[str, Callable[[int], Value]] = {
+        "int8": lambda outputs: weights((outputs, 64)),
+        "int4": lambda outputs: weights((outputs, 64), dtype="int4"),
+        "blocks of int4": lambda outputs: in_blocks((outputs, 64), 32),
+        "floats": lambda outputs: w(outputs, 64),
+    }
+    for name, table in tables.items():
+        for rows, outputs in ((1, 19), (61, 85)):
+            source, added = x(rows, 64), (None, w(outputs))
+            gate, let = (call("FULLY_CONNECTED", source, table(outputs), b) for b in added)
+            opened = call("MUL", gate, call("LOGISTIC", gate))
+            value = call("ADD", call("MUL", opened, let), x(rows, outputs))
+            yield row("gates", f"of {rows} rows by weights that are {name}", value)
+
+
+TABLES = (layers, computed_weights, weights_alone, packed_weights, blocks_of_weights, gates)
