@@ -260,12 +260,13 @@ def update(draw: DrawFn) -> Value:
 
 
 def diagonal(draw: DrawFn) -> Value:
-    dtype, _, value = _moved(draw, (1, 2, 3), 200)
-    return typed(dtype, "MATRIX_DIAG", value)
+    """Without truth values, which LiteRT takes for floats."""
+    dtype, sizes = pick(draw, ANY[:-1]), shape(draw, (1, 2, 3), 200)
+    return typed(dtype, "MATRIX_DIAG", given(draw, sizes, dtype))
 
 
 def set_diagonal(draw: DrawFn) -> Value:
-    """Without truth values, which LiteRT misplaces."""
+    """Without truth values, which LiteRT takes for floats."""
     dtype, sizes = pick(draw, ANY[:-1]), shape(draw, (2, 3, 4))
     vector = data(draw, (*sizes[:-2], min(sizes[-2:])), dtype)
     return typed(dtype, "MATRIX_SET_DIAG", given(draw, sizes, dtype), vector)
