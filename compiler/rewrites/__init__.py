@@ -44,6 +44,7 @@ from .fuse.separate_outputs import separate_outputs
 from .fuse.split_large_weights import split_large_weights
 from .fuse.split_reduction import split_reduction
 from .fuse.update_in_place import update_in_place
+from .layout.align_unit_axes import align_unit_axes
 from .layout.cut_axes import cut_axes
 from .layout.drop_identity import drop_identity
 from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
@@ -95,6 +96,7 @@ DECOMPOSE: tuple[Pass, ...] = (
 
 LAYOUT: tuple[Pass, ...] = (
     keep_reduced_axes,
+    align_unit_axes,
     move_reshapes,
     move_transposes,
     merge_around_reshape,
