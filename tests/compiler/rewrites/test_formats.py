@@ -15,7 +15,7 @@ from graphs import Call, Input, Value, call, ints, known, model, quantized, type
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.errors import OptionError
-from tflgpu.compiler.ir import Array
+from tflgpu.compiler.ir import Array, Shape
 from tflgpu.compiler.litert.reference import Reference
 
 RANDOM = np.random.default_rng(19)
@@ -124,6 +124,12 @@ PICTURES = {
 }
 
 
+def drawn(shapes: Mapping[str, Shape]) -> dict[str, Array]:
+    """Pixels for each name, the same in every test."""
+    random = np.random.default_rng(19)
+    return {name: random.integers(0, 256, shape).astype(np.uint8) for name, shape in shapes.items()}
+
+
 def test_pictures(attached: Attached, tmp_path: Path) -> None:
     """All in one model, which compiles in a fraction of the time."""
     images = {name: windows(x(*row.image), row.image[3]) for name, row in PICTURES.items()}
@@ -132,10 +138,7 @@ def test_pictures(attached: Attached, tmp_path: Path) -> None:
     compiled = pipeline.build(model(images).content, options)
     for info, row in zip(compiled.plan.inputs, PICTURES.values(), strict=True):
         assert (info.shape, info.dtype) == (row.picture, "uint8")
-    pixels = {
-        f"{name}/in0": RANDOM.integers(0, 256, row.picture).astype(np.uint8)
-        for name, row in PICTURES.items()
-    }
+    pixels = drawn({f"{name}/in0": row.picture for name, row in PICTURES.items()})
     found = run(compiled, attached.device, tmp_path, pixels)
     oracle = model({name: row.oracle() for name, row in PICTURES.items()})
     parts = {name: PICTURES[name[:-4]].read(array) for name, array in pixels.items()}
@@ -156,9 +159,10 @@ def test_pictures_of_a_part_on_litert(attached: Attached, tmp_path: Path) -> Non
     made = model({"y": windows(x(*row.image), 3)})
     compiled = pipeline.build(made.content, options)
     assert [part.operators for part in compiled.plan.parts] == [(0,)]
-    pixels = RANDOM.integers(0, 256, row.picture).astype(np.uint8)
-    found = run(compiled, attached.device, tmp_path, {"y/in0": pixels})["y"]
-    expected = Reference(model({"y": row.oracle()}).content).run({"y/in0": row.read(pixels)})[0]
+    pixels = drawn({"y/in0": row.picture})
+    found = run(compiled, attached.device, tmp_path, pixels)["y"]
+    read = {name: row.read(array) for name, array in pixels.items()}
+    expected = Reference(model({"y": row.oracle()}).content).run(read)[0]
     assert difference(found, expected, 2e-5) is None
 
 
@@ -181,10 +185,7 @@ def test_pictures_of_quantized_models(attached: Attached, tmp_path: Path) -> Non
     )
     options = Options(target=attached.target, device=attached.device, inputs=formats)
     compiled = pipeline.build(model(values).content, options)
-    pixels = {
-        info.name: RANDOM.integers(0, 256, info.shape).astype(np.uint8)
-        for info in compiled.plan.inputs
-    }
+    pixels = drawn({info.name: info.shape for info in compiled.plan.inputs})
     found = run(compiled, attached.device, tmp_path, pixels)
     seen = {name: array[..., :3].reshape(1, 60).astype(int) for name, array in pixels.items()}
     np.testing.assert_array_equal(found["uint8"], seen["uint8/in0"])

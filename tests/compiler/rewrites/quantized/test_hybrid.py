@@ -13,7 +13,8 @@ from tflgpu.compiler.ops.fully_connected_blocks import NAME as OF_BLOCKS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 
-RANDOM = np.random.default_rng(9)
+SEED = 9
+"""Of the weights of each test."""
 PLAIN = {"fused_activation_function": "NONE"}
 
 
@@ -36,7 +37,7 @@ def scales_in(graph: Graph) -> Array:
 
 
 def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
-    values = RANDOM.integers(-7, 8, (5, 64)).astype(np.int8)
+    values = np.random.default_rng(SEED).integers(-7, 8, (5, 64)).astype(np.int8)
     # The second lies half-way between two bfloat16 numbers, of which the even one is above.
     scales = np.tile(np.array([1.0, 1.01171875], np.float16), 5).reshape(5, 2)
     weights = Tensor("w", (5, 64), "int4", values, blocks=Blocks(32, constant("s", scales), None))
@@ -46,7 +47,7 @@ def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
 
 
 def of_blocks(outputs: int, inputs: int, size: int) -> Tensor:
-    values = RANDOM.integers(-7, 8, (outputs, inputs)).astype(np.int8)
+    values = np.random.default_rng(SEED).integers(-7, 8, (outputs, inputs)).astype(np.int8)
     scales = np.full((outputs, inputs // size), 1.01171875, np.float16)
     blocks = Blocks(size, constant("s", scales), None)
     return Tensor("w", (outputs, inputs), "int4", values, blocks=blocks)
@@ -85,7 +86,10 @@ def test_bytes_are_multiplied_as_far_as_sums_are_exact(inputs: int, bytes_alone:
 
 
 def test_depthwise_convolutions_scale_the_last_channels_by_the_image_first() -> None:
-    values, scales = RANDOM.integers(-127, 128, (1, 1, 1, 7)), [n / 8 for n in range(1, 8)]
+    values, scales = (
+        np.random.default_rng(SEED).integers(-127, 128, (1, 1, 1, 7)),
+        [n / 8 for n in range(1, 8)],
+    )
     weights = quantized("w", values, scales, axis=3)
     window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
     graph = lowered("DEPTHWISE_CONV_2D", Tensor("x", (2, 5, 3, 7)), weights, **window)
