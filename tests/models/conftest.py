@@ -15,21 +15,34 @@ Opener = Callable[..., Session]
 """Called with the path of a model, and `keep_intermediates`."""
 
 
+OPENGL = {
+    *("mobilenet_v1/mobilenet_v1_0.25_224_1_default_1", "bodypix/body-pix-float-050-8"),
+    *("mediapipe_hand/palm_detection", "mediapipe_pose/pose_landmark_lite"),
+    *("pose_other/hourglass", "efficientnet_b0_224"),
+}
 WEBGPU = {
     *("mediapipe_face/face_detection_short_range", "tiny_mlperf/trainedRes"),
     *("tiny_mlperf/vww_96_float", "tiny_mlperf/model_ToyCar"),
 }
-"""The networks that run on WebGPU, where drivers compile slowly, unless all are asked for."""
+"""Unless all are asked for, these networks run there and on the first device, the others on all
+devices of OpenCL, and tests of what is in images on the first device alone."""
 
 
 @pytest.fixture(params=ATTACHED, ids=str)
 def attached(request: pytest.FixtureRequest) -> Attached:
-    """Every device, WebGPU's for few networks only."""
+    """The devices of a network."""
     name = request.node.callspec.params.get("name")
-    few = request.config.getoption("--cases") == "some"
-    if request.param.target == "wgsl" and few and name not in WEBGPU:
+    if request.config.getoption("--cases") == "some" and request.param not in devices_of(name):
         pytest.skip("runs with --cases all")
     return reached(request)
+
+
+def devices_of(name: str | None) -> list[Attached]:
+    """The devices that a network runs on if not all cases are asked for."""
+    if name is None:
+        return [ATTACHED[0]]
+    second = "wgsl" if name in WEBGPU else "glsl" if name in OPENGL else "opencl"
+    return [each for each in ATTACHED if each.target == second or each == ATTACHED[0]]
 
 
 @pytest.fixture

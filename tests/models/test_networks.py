@@ -1,4 +1,4 @@
-"""Real networks against LiteRT, on every device."""
+"""Real networks against LiteRT, each on several devices, and all on all of them if asked for."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def drawn(infos: Sequence[TensorInfo], low: float | None = None, high: float = 1
     ]
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("name", NETWORKS)
 def test_outputs_agree_with_litert(
     name: str, models: Path, opened: Callable[..., Session], attached: Attached
