@@ -31,11 +31,14 @@ from devices import (
     ways,
 )
 from paths import TESTS
-from shared_programs import sharing
+from shared_programs import hasty_drivers, sharing
 
 from tflgpu.compiler.litert import regions
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
+
+# Those of Mesa optimize neither, and read this when they start.
+os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 DEVICES_AND_MODELS = frozenset(
     {"opencl_device", "opengl_device", "webgpu_device", "attached", "way", "models", "browser"}
@@ -141,7 +144,7 @@ def way(request: pytest.FixtureRequest) -> Way:
     found = request.param
     assert isinstance(found, Way)
     if request.config.getoption("--cases") == "all":
-        found = replace(found, share=(0, 1), others=found.others and (0, 1))
+        found = replace(found, share=(0, 1), others=found.others and (0, 1), hasty=False)
     if found.target != "opencl":
         request.getfixturevalue(DEVICE_OF[found.target])
     elif not opencl_devices():
@@ -164,6 +167,14 @@ def shared_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     shared = sharing(OpenCLPrograms.build, tmp_path_factory.mktemp("programs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenCLPrograms, "build", shared)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def haste(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drivers do not optimize for tests that are not marked, unless all cases are asked for."""
+    optimized = request.node.get_closest_marker("optimized") is not None
+    with hasty_drivers(not optimized and request.config.getoption("--cases") == "some"):
         yield
 
 

@@ -136,6 +136,8 @@ class Way:
     """The cases of an operator that run this way: the first one, and how far they are apart."""
     others: tuple[int, int] | None = None
     """Those of them that run with the other implementations that suit them, too, likewise."""
+    hasty: bool = False
+    """Whether the driver does not optimize these kernels."""
 
     def __str__(self) -> str:
         return f"{self.target}-{self.profile}-{short_name(self.device)}"
@@ -151,9 +153,9 @@ def ways() -> list[Way]:
     WebGPU.
 
     A single device has both. Wide slices run all cases, and every fourth with each of its
-    implementations. The others have slices of 4 and share the cases: OpenCL runs every fourth with
-    each of its implementations, OpenGL every other one of those that OpenCL does not run, and
-    WebGPU every eighth. With --cases all, each runs all of them.
+    implementations. The others have slices of 4 and share the cases: OpenCL runs every fourth, and
+    every other one of these with each of its implementations, OpenGL every fourth, and WebGPU every
+    eighth. With --cases all, each runs all of them.
     """
     devices = list(opencl_devices() or [""])
     rows = []
@@ -162,8 +164,8 @@ def ways() -> list[Way]:
         if i % 2 == 0:
             rows.append(Way("opencl", fitting[-1], device, others=(0, 4)))
         else:
-            rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 1)))
-    rows.append(Way("glsl", "gpu", "auto", share=(0, 2)))
+            rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 2), hasty=True))
+    rows.append(Way("glsl", "gpu", "auto", share=(2, 4)))
     rows.append(Way("wgsl", "webgpu", "auto", share=(3, 8)))
     return rows
 

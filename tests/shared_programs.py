@@ -1,14 +1,19 @@
-"""Kernels that tests share: what a driver has compiled for one test, others restore.
+"""How tests compile kernels: hastily, and what a driver has compiled for one, others restore.
 
 Compiling takes seconds for a network that dozens of tests load, and restoring a tenth of that.
+Most kernels run once or twice, which takes a fraction of the time in which drivers optimize them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
+from tflgpu.runtime.opencl.library import OwnedHandles
 from tflgpu.runtime.opencl.programs import OpenCLPrograms, Program
 from tflgpu.runtime.plan.kernels import Kernel
 
@@ -32,3 +37,24 @@ def sharing(build: Build, folder: Path) -> Build:
         return built
 
     return shared
+
+
+@contextmanager
+def hasty_drivers(hasty: bool = True) -> Iterator[None]:
+    """Drivers of OpenCL do not optimize what sessions loaded within compile, if they are hasty."""
+    begin = OpenCLPrograms.__init__
+
+    def begin_hastily(
+        self: OpenCLPrograms,
+        name: str,
+        context: int,
+        device: int,
+        owned: OwnedHandles,
+        defines: str,
+    ) -> None:
+        begin(self, name, context, device, owned, f"{defines} -cl-opt-disable")
+
+    with pytest.MonkeyPatch.context() as patch:
+        if hasty:
+            patch.setattr(OpenCLPrograms, "__init__", begin_hastily)
+        yield
