@@ -41,7 +41,8 @@ def _written(launch: Launch, op: Op) -> Sequence[Launch]:
     return [replace(launch, writes={"y": scale, "points": zero})]
 
 
-def _lines(op: Op) -> Lines:
+def lines(op: Op) -> Lines:
+    """Rows of an operator, with the formulas of what they are scaled by."""
     variables = {
         **{"scale_of": _SCALE.formula, "zero_of": _ZERO.formula},
         **{"smallest": replace(SMALLEST, start=0.0), "largest": replace(LARGEST, start=0.0)},
@@ -50,11 +51,11 @@ def _lines(op: Op) -> Lines:
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    return _written(_lines(op).by_slices(target, {3}, flatten=flattens(op)), op)
+    return _written(lines(op).by_slices(target, {3}, flatten=flattens(op)), op)
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    return _written(_lines(op).by_rows(), op)
+    return _written(lines(op).by_rows(), op)
 
 
 define(

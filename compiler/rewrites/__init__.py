@@ -33,6 +33,7 @@ from .fuse.fold_gate_into_conv import fold_gate_into_conv
 from .fuse.fuse_depthwise import fuse_depthwise
 from .fuse.fuse_elementwise import fuse_elementwise
 from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
+from .fuse.fuse_row_scales import fuse_row_scales
 from .fuse.fuse_second_output import fuse_second_output
 from .fuse.join_gated_layers import join_gated_layers
 from .fuse.join_projections import join_projections
@@ -148,6 +149,7 @@ FUSE: tuple[Pass, ...] = (
     fuse_elementwise,
     rematerialize_elementwise,
     fuse_second_output,
+    fuse_row_scales,
     fold_gate_into_conv,
     fuse_fully_connected_chain,
     normalize_in_products,

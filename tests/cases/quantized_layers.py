@@ -17,6 +17,7 @@ from graphs import (
     ints,
     known,
     quantized,
+    reshape,
     typed,
     w,
     x,
@@ -27,6 +28,7 @@ from graphs.draws import WHOLE_RANGE
 
 from tflgpu.compiler.ir import Blocks, Quantization, Shape, constant
 
+from .attention import attention, in_front
 from .case import Case
 from .convolutions import window
 
@@ -302,15 +304,18 @@ def in_blocks(shape: Shape, size: int) -> Constant:
     return Constant(shape, values=values, dtype="int4", blocks=own)
 
 
+TABLES_OF_WEIGHTS: dict[str, Callable[[int], Value]] = {
+    "int8": lambda outputs: weights((outputs, 64)),
+    "int4": lambda outputs: weights((outputs, 64), dtype="int4"),
+    "blocks of int4": lambda outputs: in_blocks((outputs, 64), 32),
+    "floats": lambda outputs: w(outputs, 64),
+}
+"""Weights of layers of 64 inputs, by how they are stored."""
+
+
 def gates() -> Iterator[Case]:
     """Two layers of floats, of which one decides how much of the other's result remains."""
-    tables: dict[str, Callable[[int], Value]] = {
-        "int8": lambda outputs: weights((outputs, 64)),
-        "int4": lambda outputs: weights((outputs, 64), dtype="int4"),
-        "blocks of int4": lambda outputs: in_blocks((outputs, 64), 32),
-        "floats": lambda outputs: w(outputs, 64),
-    }
-    for name, table in tables.items():
+    for name, table in TABLES_OF_WEIGHTS.items():
         for rows, outputs in ((1, 19), (61, 85)):
             source, added = x(rows, 64), (None, w(outputs))
             gate, let = (call("FULLY_CONNECTED", source, table(outputs), b) for b in added)
@@ -319,4 +324,33 @@ def gates() -> Iterator[Case]:
             yield row("gates", f"of {rows} rows by weights that are {name}", value)
 
 
-TABLES = (layers, computed_weights, weights_alone, packed_weights, blocks_of_weights, gates)
+def projected(table: Callable[[int], Value], count: int, cached: bool = False) -> Value:
+    """Attention of so many rows, four heads of queries and two of keys and values, which are put
+    into a cache if `cached`."""
+    rows = x(1, count, 64)
+    heads = (4, 2, 2)
+    layers = [
+        call("FULLY_CONNECTED", rows, table(16 * n), w(16 * n), keep_num_dims=True) for n in heads
+    ]
+    q, *kept = (in_front(each, 1, count, n, 16) for each, n in zip(layers, heads, strict=True))
+    if cached:
+        start = known(np.array([0, 0, 3, 0], np.int32))
+        kept = [call("DYNAMIC_UPDATE_SLICE", x(1, 2, 23, 16), each, start) for each in kept]
+        count = 23
+    parts = [reshape(each, 1, 2, 1, count, 16) for each in kept]
+    repeated = [call("BROADCAST_TO", each, ints(1, 2, 2, count, 16)) for each in parts]
+    k, v = (reshape(each, 1, 4, count, 16) for each in repeated)
+    return attention(q, k, v)
+
+
+def projections() -> Iterator[Case]:
+    for name, table in TABLES_OF_WEIGHTS.items():
+        yield row("projections", f"by weights that are {name}", projected(table, 19))
+        cached = projected(table, 1, cached=True)
+        yield row("projections", f"into a cache by weights that are {name}", cached)
+
+
+TABLES = (
+    *(layers, computed_weights, weights_alone, packed_weights, blocks_of_weights),
+    *(gates, projections),
+)

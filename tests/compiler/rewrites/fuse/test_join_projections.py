@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 from cases.attention import from_one_projection, three_projections
+from cases.quantized_layers import TABLES_OF_WEIGHTS, projected
 from graphs import Value
-from rewriting import operators
+from rewriting import operators, rewritten
 
 from tflgpu.compiler.rewrites.fuse.join_projections import join_projections
+from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
+    eliminate_common_subexpressions,
+)
+from tflgpu.compiler.rewrites.layout.transpose_to_reshape import transpose_to_reshape
+from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
 
 RULES = (recognize_attention, join_projections)
+QUANTIZED = (lower_quantized, transpose_to_reshape, eliminate_common_subexpressions)
 
 
 def test_three_projections_are_one_layer_of_which_each_is_a_slice() -> None:
@@ -27,6 +34,17 @@ def test_three_projections_are_one_layer_of_which_each_is_a_slice() -> None:
 )
 def test_projections_that_stay_apart(value: Value) -> None:
     assert operators(value, *RULES).count("FULLY_CONNECTED") == 3
+
+
+@pytest.mark.parametrize("name", TABLES_OF_WEIGHTS)
+@pytest.mark.parametrize("cached", [False, True])
+def test_projections_by_quantized_weights_are_scaled_together(name: str, cached: bool) -> None:
+    value = projected(TABLES_OF_WEIGHTS[name], 1 if cached else 19, cached)
+    graph, _ = rewritten(value, *QUANTIZED, *RULES)
+    (layer,) = (op for op in graph.ops if "fully_connected" in op.name.lower())
+    assert layer.operand(1).shape == (128, 64)
+    tables = [each for op in graph.ops if op.name == "tflgpu.multiply_add" for each in op.reads[1:]]
+    assert [each.shape for each in tables] == ([] if name == "floats" else [(128,), (128,)])
 
 
 def test_one_projection_stays_as_it_is() -> None:

@@ -1,0 +1,43 @@
+"""Rows of floats that become integers; numbers are compared in tests/compiler/ops."""
+
+from __future__ import annotations
+
+from cases.quantized_layers import TABLES_OF_WEIGHTS
+from graphs import Value, call, x
+from rewriting import assert_declines, operators, rewritten
+
+from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
+from tflgpu.compiler.rewrites.fuse.fuse_row_scales import fuse_row_scales
+from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
+    eliminate_common_subexpressions,
+)
+from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
+
+RULES = (lower_quantized, eliminate_common_subexpressions, fuse_elementwise, fuse_row_scales)
+
+
+def layer(name: str) -> Value:
+    return call("FULLY_CONNECTED", x(5, 64), TABLES_OF_WEIGHTS[name](19), None)
+
+
+def test_rows_and_their_scales_are_one_kernel() -> None:
+    graph, _ = rewritten(layer("int8"), *RULES)
+    first, second = graph.ops
+    assert [op.name for op in first.core] == ["tflgpu.row_scales", "tflgpu.round_rows"]
+    assert [tensor.shape for tensor in first.outputs] == [(5, 64), (5, 1), (5, 1)]
+    assert set(first.outputs) <= {*second.reads}
+
+
+def test_so_are_those_less_their_zero_points() -> None:
+    graph, _ = rewritten(layer("blocks of int4"), *RULES)
+    assert [op.name for op in graph.ops[0].core] == ["tflgpu.row_scales", "tflgpu.quantize_rows"]
+
+
+def test_layers_of_the_same_rows_share_them() -> None:
+    rows = x(5, 64)
+    both = [call("FULLY_CONNECTED", rows, TABLES_OF_WEIGHTS["int8"](n), None) for n in (19, 7)]
+    assert operators(both, *RULES).count("tflgpu.quantized_rows") == 1
+
+
+def test_work_items_of_a_gpu_compute_integers_of_a_row_together() -> None:
+    assert_declines(layer("int8"), "one work-item", *RULES, device="gpu")
