@@ -21,10 +21,16 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import fully_connected, shared_sums
-from .base import Launch, OpDef, TiledImplementation, TileShape, define
+from .base import Launch, OpDef, TiledImplementation, TileShape, define, slice_count
 from .weights import bias_slices
 
 NAME = "tflgpu.normalized_product"
+MOST_READ_AGAIN = 1 << 18
+"""Elements of rows, once for each slice of outputs, that work-items of a GPU may read again.
+
+They come from caches at some 25 GB/s on a phone, where a launch takes some 30 us. Work-items of
+processors compute more outputs of a row each.
+"""
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -52,6 +58,9 @@ def unsuited(op: Op, target: Target) -> str | None:
         return "work-items share the sums of a single row"
     if shared_sums.unsuited(op, fully_connected.PIXEL, target) is None:
         return "work-items share the sums of few rows"
+    outputs = slice_count(op.operand(1).shape[0], target)
+    if not target.on_processor and op.operand(0).elements * outputs > MOST_READ_AGAIN:
+        return "reading the rows once more for each output takes longer than another kernel"
     return fully_connected.in_rows(op, target)
 
 

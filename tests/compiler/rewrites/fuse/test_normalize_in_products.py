@@ -82,3 +82,8 @@ def test_rows_that_a_kernel_of_its_own_normalizes(
 def test_work_items_of_a_gpu_share_the_sums_of_a_row_instead() -> None:
     value = dense(normalized(layers, 1, 1, 256), 256, 256)
     assert_declines(value, "share the sums", *RULES, device="gpu")
+
+
+def test_work_items_of_a_gpu_do_not_read_long_rows_again() -> None:
+    value = dense(normalized(layers, 1, 197, 192), 576, 192)
+    assert_declines(value, "takes longer than another kernel", *RULES, device="gpu")
