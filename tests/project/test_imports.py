@@ -34,6 +34,7 @@ STAGES = {
             "frontend",
             "choices",
             "ops",
+            "fixed_sizes",
             "rewrites",
             "select",
             "litert",

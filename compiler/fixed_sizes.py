@@ -1,0 +1,59 @@
+"""What in a model file fixes the sizes of its inputs, for errors where others do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from .errors import ModelError
+from .frontend.model_file import Model
+from .frontend.reader import read
+from .ir import Graph, Op, Shape, Tensor
+from .ops.elementwise import ELEMENTWISE
+
+SHOWN = 3
+"""Most operators that an error lists."""
+
+
+def with_fixed_sizes(
+    error: ModelError, model: Model, shapes: Mapping[str, Shape], signature: str | None
+) -> ModelError:
+    """An error that also says which operators hold the sizes that inputs have in the file."""
+    graph = read(model, {}, signature)
+    changed: dict[int, str] = {}
+    for name, tensor in zip(graph.input_names, graph.inputs, strict=True):
+        for size, wanted in zip(tensor.shape, shapes.get(name, tensor.shape), strict=False):
+            if size not in (1, wanted):
+                changed.setdefault(size, name)
+    found = list(_holders(graph, changed))
+    advice = "convert the model with the sizes you need, or with dynamic ones"
+    if not found:
+        return ModelError(f"{error}. Its inputs have other sizes in the file; {advice}")
+    listed = ", ".join(found[:SHOWN])
+    more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    sizes = " and ".join(f"{size} of input {name}" for size, name in changed.items())
+    return ModelError(f"{error}. Constants fix the size {sizes}: {listed}{more}; {advice}")
+
+
+def _holders(graph: Graph, sizes: Collection[int]) -> Iterator[str]:
+    """The operators whose constants have one of these sizes, with what they have."""
+    for op in graph.ops:
+        for tensor in op.reads:
+            if tensor.data is None:
+                continue
+            if op.name == "RESHAPE":
+                wanted = tensor.data.reshape(-1).tolist()
+                if not set(sizes).isdisjoint(wanted):
+                    yield f"operator {op!r} reshapes to {wanted}"
+            elif op.name in ELEMENTWISE and _is_table(op, tensor, sizes):
+                yield f"operator {op!r} has a table of {list(tensor.shape)}"
+
+
+def _is_table(op: Op, tensor: Tensor, sizes: Collection[int]) -> bool:
+    """Whether a constant has one of these sizes along an axis of another operand that has it."""
+    others = (other for other in op.reads if other is not tensor)
+    pairs = (
+        pair
+        for other in others
+        for pair in zip(tensor.shape[::-1], other.shape[::-1], strict=False)
+    )
+    return any(size == other and size in sizes for size, other in pairs)

@@ -1,0 +1,49 @@
+"""Errors for sizes of inputs that do not fit the constants of a model."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from graphs import Value, call, known, model, reshape, w, x
+from graphs.draws import drawn
+
+from tflgpu.compiler import ModelError, Options, pipeline
+
+
+def positions(value: Value, *shape: int) -> Value:
+    """A table that is added to rows, as embeddings of positions are."""
+    return call("ADD", value, known(drawn("table", shape, "normal")))
+
+
+def error_of(value: Value, *shape: int) -> str:
+    """What compiling says if the only input has another shape."""
+    made = model({"y": value})
+    (name,) = made.inputs
+    options = Options(device="cpu", input_shapes=((name, shape),))
+    with pytest.raises(ModelError) as caught:
+        pipeline.build(made.content, options)
+    return str(caught.value)
+
+
+def test_the_error_lists_the_constants_that_fix_a_size() -> None:
+    rows = positions(reshape(x(1, 19, 5), 19, 5), 19, 5)
+    said = error_of(reshape(rows, 1, 19, 5), 1, 11, 5)
+    assert said.startswith("operator 0 RESHAPE: cannot reshape [1, 11, 5] to [19, 5]. ")
+    assert "fix the size 19 of input y/in0: operator 0 RESHAPE reshapes to [19, 5], " in said
+    assert "operator 1 ADD has a table of [19, 5], operator 2 RESHAPE" in said
+    assert said.endswith("; convert the model with the sizes you need, or with dynamic ones")
+
+
+def test_only_some_of_many_are_listed() -> None:
+    rows: Value = x(1, 19, 5)
+    for _ in range(7):
+        rows = positions(rows, 1, 19, 5)
+    assert re.search(
+        r"(operator \d ADD has a table of \[1, 19, 5\], ){3}and 4 more;", error_of(rows, 1, 11, 5)
+    )
+
+
+def test_without_such_constants_the_error_says_that_sizes_differ() -> None:
+    layer = call("FULLY_CONNECTED", x(3, 7), w(5, 7), None, keep_num_dims=True)
+    assert "[3, 9]" in error_of(layer, 3, 9) and "other sizes in the file" in error_of(layer, 3, 9)
