@@ -1,11 +1,13 @@
 """Lines: what reductions, softmaxes and normalizations walk along, and the launches that do.
 
 A line is all that is reduced to one value: some axes of a tensor. Kernels walk along it slice by
-slice, element by element, or by slices of the elements of a row; its parts may be shared by the
-work-items of a group. One template an operation, and one for each kind of walk:
+slice, element by element, by slices of the elements of a row, or along as many neighbouring lines
+at once as a slice has lanes; its parts may be shared by the work-items of a group. One template an
+operation, and one for each kind of walk:
 
     template            op                          walk
-    softmax.jinja       largest, sum, quotients     slices.jinja, elements.jinja, rows.jinja
+    softmax.jinja       largest, sum, quotients     slices.jinja, elements.jinja, rows.jinja,
+                                                    columns.jinja
 """
 
 from __future__ import annotations
@@ -90,6 +92,14 @@ class Lines:
         lines = prod(outer)
         variables = {"lines": lines, "columns": columns}
         return self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
+
+    def by_columns(self, target: Target, axes: Collection[int]) -> Launch:
+        """Along axes before the last one, a slice of neighbouring lines at a time."""
+        shape, walked = _merged(self.op.operand(0).shape, axes)
+        kept = prod(size for axis, size in enumerate(shape) if axis not in walked)
+        lines = kept // target.lanes
+        variables = {"shape": shape, "walked": walked, "lines": lines}
+        return self._launch("reduce/columns.jinja", "_columns", linear_grid(lines), 0, variables)
 
     def _launch(
         self, walk: str, variant: str, grid: Grid, team: int, variables: Mapping[str, Any]

@@ -29,6 +29,7 @@ from .base import (
 )
 from .elementwise import Formula
 from .lines import LARGEST, SMALLEST, SUM, Fold, Lines
+from .row_slices import no_whole_rows
 from .work_group_reduction import group_size, too_few_parts
 
 
@@ -184,6 +185,14 @@ def _long_rows(op: Op, target: Target) -> str | None:
     return too_few_parts(count, results, target)
 
 
+def _across_rows(op: Op, target: Target) -> str | None:
+    """Neighbouring results of neighbouring columns are computed in slices."""
+    shape = op.operand(0).shape
+    if not shape or len(shape) - 1 in axes(op) or shape[-1] != op.output.shape[-1]:
+        return "it reduces the last axis"
+    return no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
+
+
 def _quotient(row: Reduction, count: int, integers: bool) -> Formula:
     """The formula of the result, from the total."""
     if not row.mean:
@@ -219,6 +228,10 @@ def _grouped_rows(op: Op, target: Target) -> Sequence[Launch]:
     return [_lines(op).by_elements(axes(op), team=group_size(count, target))]
 
 
+def _columns(op: Op, target: Target) -> Sequence[Launch]:
+    return [_lines(op).by_columns(target, axes(op))]
+
+
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
     return [_lines(op).by_elements(axes(op))]
 
@@ -229,6 +242,7 @@ IMPLEMENTATIONS = (
     Implementation(
         *("reduce_group_linear", _grouped_rows, _long_rows), reads=LINEAR, writes=LINEAR
     ),
+    Implementation("reduce_columns", _columns, _across_rows, reads=LINEAR, writes=LINEAR),
     Implementation("reduce_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 

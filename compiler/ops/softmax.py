@@ -22,7 +22,7 @@ from .base import (
 )
 from .elementwise import flattens, rank_fits
 from .lines import LARGEST, SUM, Lines
-from .row_slices import no_long_rows
+from .row_slices import no_long_rows, no_whole_rows
 from .work_group_reduction import group_size, too_few_parts
 
 
@@ -82,6 +82,12 @@ def _channels(op: Op, target: Target) -> str | None:
     return rank_fits(op, target) or _over_channels(op, target)
 
 
+def _across_rows(op: Op, target: Target) -> str | None:
+    if softmax_axis(op) == len(op.output.shape) - 1:
+        return "it is along the rows"
+    return no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
+
+
 def _lines(op: Op) -> Lines:
     variables = {"largest": LARGEST, "sum": SUM, "beta": op.attrs.get("beta", 0.0)}
     flops = 5 * op.output.elements
@@ -110,12 +116,17 @@ def _rows(op: Op, target: Target) -> Sequence[Launch]:
     return [_lines(op).by_rows()]
 
 
+def _columns(op: Op, target: Target) -> Sequence[Launch]:
+    return [_lines(op).by_columns(target, {softmax_axis(op)})]
+
+
 IMPLEMENTATIONS = (
     Implementation("softmax_group", _sliced_group, _few_pixels),
     Implementation("softmax_group_linear", _linear_group, _few_rows, reads=LINEAR, writes=LINEAR),
     Implementation("softmax", _sliced, _channels),
     Implementation("softmax_pixels", _sliced, _over_pixels),
     Implementation("softmax_rows", _rows, _long_rows, reads=LINEAR, writes=LINEAR),
+    Implementation("softmax_columns", _columns, _across_rows, reads=LINEAR, writes=LINEAR),
     Implementation("softmax_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 

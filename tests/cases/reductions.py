@@ -12,6 +12,7 @@ from graphs import (
     ints,
     known,
     number,
+    transpose,
     typed,
     x,
     xi,
@@ -43,6 +44,10 @@ def reductions() -> Iterator[Case]:
         yield Case(operator, "32 channels", wide)
         many = call(operator, x(2, 9, 11, 6, draw=draw), ints(1, 2), keep_dims=True)
         yield Case(operator, "many pixels", many)
+        for subset in ((0,), (1, 3), (2, 3)):
+            rows = call("ABS", x(2, 3, 5, 2, 32, draw=draw))
+            value = call("NEG", call(operator, rows, ints(*subset), keep_dims=False))
+            yield Case(operator, f"{subset} across rows", value)
     scalar = call("MEAN", x(2, 3, 5), known(np.array(1, np.int32)), keep_dims=True)
     yield Case("MEAN", "scalar axis", scalar)
     deep = call("REDUCE_MAX", x(2, 3, 5, 7, draw="deep"), ints(1, 2), keep_dims=True)
@@ -72,6 +77,14 @@ def softmaxes() -> Iterator[Case]:
     yield Case("SOFTMAX", "large values, many of them", large)
     deep = call("SOFTMAX", x(2, 5, 7, draw="deep"), beta=1.0)
     yield Case("SOFTMAX", "deep values", deep)
+    for shape, *order in (
+        ((2, 3, 7, 32), 0, 1, 3, 2),
+        ((2, 3, 5, 2, 32), 0, 4, 2, 3, 1),
+        ((3, 2, 80), 0, 2, 1),
+    ):
+        powers = call("SOFTMAX", transpose(x(*shape), *order), beta=0.5)
+        value = call("MUL", transpose(powers, *order), x(*shape[1:]))
+        yield Case("SOFTMAX", f"{shape} across rows", value)
 
 
 def norms() -> Iterator[Case]:

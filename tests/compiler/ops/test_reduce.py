@@ -1,4 +1,4 @@
-"""Reductions of images in slices by whole work-groups."""
+"""Reductions of images in slices by whole work-groups, and of rows in slices."""
 
 from __future__ import annotations
 
@@ -26,6 +26,22 @@ def test_nan_counts_by_its_place(
     for array in inputs.values():
         array[0, place[0], place[1]] = np.nan
     compiled = pipeline.build(made.content, Options(device="gpu", fallback="none"))
+    (found,) = run(compiled, opencl_device, tmp_path, inputs).values()
+    (expected,) = Reference(made.content).run(inputs)
+    assert difference(found, expected) is None
+
+
+@pytest.mark.parametrize("operator", ["REDUCE_MAX", "REDUCE_MIN", "MEAN"])
+def test_nan_counts_by_its_place_across_rows(
+    operator: str, opencl_device: str, tmp_path: Path
+) -> None:
+    made = model({"y": call(operator, x(3, 7, 32), ints(1), keep_dims=False)})
+    inputs = {name: array.copy() for name, array in made.inputs.items()}
+    for array in inputs.values():
+        for column in range(7):
+            array[1, column, 5 + column] = np.nan
+    compiled = pipeline.build(made.content, Options(device="cpu_avx512", fallback="none"))
+    assert "_columns" in compiled.plan.kernels[0].file
     (found,) = run(compiled, opencl_device, tmp_path, inputs).values()
     (expected,) = Reference(made.content).run(inputs)
     assert difference(found, expected) is None

@@ -81,6 +81,17 @@ MEAN_OF_FEW = call("MEAN", pooled(1, 3, 5, 32), ints(1, 2), keep_dims=True)
 SOFTMAX = call("SOFTMAX", x(3, 1001), beta=1.0)
 
 
+ACROSS_ROWS = transpose(
+    call("SOFTMAX", transpose(x(2, 3, 5, 2, 32), 0, 4, 2, 3, 1), beta=1.0), 0, 4, 2, 3, 1
+)
+
+
+SUMS_ACROSS_ROWS = call("SUM", x(2, 3, 5, 2, 32), ints(1, 3), keep_dims=True)
+
+
+SUMS_OF_RAGGED_ROWS = call("SUM", x(2, 3, 5, 2, 33), ints(1, 3), keep_dims=True)
+
+
 PRODUCT = call("BATCH_MATMUL", x(4, 9, 16), x(4, 16, 32))
 
 
@@ -143,6 +154,11 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (MEAN_OF_FEW, "gpu", ["to_sliced", "max_pool", "reduce"]),
         (SOFTMAX, "gpu", ["softmax_group_linear"]),
         (SOFTMAX, "cpu_avx512", ["softmax_rows"]),
+        (ACROSS_ROWS, "cpu_avx512", ["softmax_columns"]),
+        (ACROSS_ROWS, "gpu", ["softmax_linear"]),
+        (SUMS_ACROSS_ROWS, "cpu_avx512", ["reduce_columns"]),
+        (SUMS_ACROSS_ROWS, "gpu", ["reduce_linear"]),
+        (SUMS_OF_RAGGED_ROWS, "cpu_avx512", ["reduce_linear"]),
         (WHOLE_ROWS, "cpu_avx512", ["move_rows"]),
         (WHOLE_ROWS, "gpu", ["move_linear"]),
         (SINES, "cpu_avx512", ["elementwise_rows"]),
