@@ -47,7 +47,7 @@ def answer(result: Benchmark, plot: Path | None, everything: bool) -> Answer:
 
     With `everything`, the table has all kernels instead of the slowest ones.
     """
-    litert, gpu = result.litert, result.litert_gpu
+    litert = _rival(result.litert)
     kernels, parts, types = _kernels(result), _parts(result), by_type(timed(result))
     shown = _shown_kernels(result, kernels, everything)
     kept = result.roofline
@@ -63,10 +63,10 @@ def answer(result: Benchmark, plot: Path | None, everything: bool) -> Answer:
             "build_ms": result.build * 1e3,
             "load_ms": result.load * 1e3,
             "first_run_ms": result.first_run * 1e3,
-            "litert": {**_spread(litert.runs), "threads": result.threads} if litert else None,
-            "ratio": litert.ratio if litert else None,
+            "litert": litert and {**litert, "threads": result.threads},
+            "ratio": litert and litert.get("ratio"),
             "busy": result.busy,
-            "litert_gpu": {**_spread(gpu.runs), "ratio": gpu.ratio} if gpu else None,
+            "litert_gpu": _rival(result.litert_gpu),
             "kernels": kernels,
             "types": types,
             "fallback": parts,
@@ -92,6 +92,15 @@ def _spread(spread: Spread) -> dict[str, Any]:
         "quartiles_ms": [spread.lower * 1e3, spread.upper * 1e3],
         "runs": spread.runs,
     }
+
+
+def _rival(rival: Rival | str | None) -> dict[str, Any] | None:
+    """Its runs and the ratio to them, or why it cannot run the model; None if it was left out."""
+    if rival is None:
+        return None
+    if isinstance(rival, str):
+        return {"failure": rival}
+    return {**_spread(rival.runs), "ratio": rival.ratio}
 
 
 # -- kernels and parts ------------------------------------------------------------------------
@@ -173,7 +182,9 @@ def _times(result: Benchmark) -> Listing:
     return Listing(f"{result.plan.model} on {result.device}", columns, rows)
 
 
-def _rival_rows(name: str, how: str, rival: Rival) -> list[tuple[str, str, str]]:
+def _rival_rows(name: str, how: str, rival: Rival | str) -> list[tuple[str, str, str]]:
+    if isinstance(rival, str):
+        return [(name, "", rival)]
     ratio = "below 1 means tflgpu is faster; median over the rounds"
     return [
         (name, _ms(rival.runs.median), f"{how}, {_spread_text(rival.runs)}"),

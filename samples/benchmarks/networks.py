@@ -70,7 +70,7 @@ def measure(model: Path, options: Sequence[str]) -> dict[str, Any] | str:
         message = (lines or done.stderr.splitlines() or ["no message"])[0]
         return message.removeprefix("error: ").rstrip(":")
     value: dict[str, Any] = json.loads(done.stdout)
-    return value
+    return str(value["litert"]["failure"]) if "failure" in value["litert"] else value
 
 
 def row(network: str, kind: str, value: dict[str, Any]) -> Row:
@@ -82,7 +82,8 @@ def row(network: str, kind: str, value: dict[str, Any]) -> Row:
         value["litert"]["median_ms"],
         value["ratio"],
         sum(kernel["ms"] for kernel in kernels),
-        sum(kernel["ms"] * kernel["roofline"] for kernel in kernels),
+        # A kernel beyond the roofline has no share of it.
+        sum(kernel["ms"] * (kernel["roofline"] or 1) for kernel in kernels),
     )
 
 

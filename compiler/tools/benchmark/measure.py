@@ -18,6 +18,7 @@ from ....runtime.plan.records import HostPart, Plan, Region, TensorInfo
 from ....runtime.plan.storage import region_size
 from ... import pipeline
 from ...devices.attached import attached_device
+from ...errors import ModelError
 from ...frontend.model_file import Model
 from ...ir import Array
 from ...litert.child import try_run
@@ -64,13 +65,14 @@ def benchmark(
     """Compile into a temporary cache, load, and measure.
 
     There are at least `rounds` rounds, and as many as take `min_seconds`; during these, `busy`
-    other processes compute. `trace` records the
-    stages of the compiler, and loading and running the model once more at the end.
+    other processes compute. `trace` records the stages of the compiler, and loading and running the
+    model once more at the end.
 
     Raises what compiling and loading raise; with `litert` or `litert_gpu` also
-    ReferenceMissingError if LiteRT is not installed, and ModelError if it cannot run the model.
+    ReferenceMissingError if LiteRT is not installed. If it cannot run the model, the result says
+    why.
     """
-    name = attached_device(options.device)
+    name, key = attached_device(options.device), options.signature_key
     with scratch_folder() as cache:
         watched = trace.stages(progress) if trace else progress
         compiled = pipeline.build(model, options, watched)
@@ -90,12 +92,11 @@ def benchmark(
             first_run = _time(lambda: session.run(arrays))
             _warm_up(lambda: session.run(arrays), warm_up)
             memory = _footprint(session.plan)
-            sides = [lambda: session.run(arrays)]
-            if litert:
-                key = options.signature_key
-                sides.append(_litert(model, arrays, threads, key, warm_up))
-            if litert_gpu:
-                sides.append(_litert_gpu(model, arrays, warm_up))
+            rivals = [
+                _ready(lambda: _litert(model, arrays, threads, key), warm_up) if litert else None,
+                _ready(lambda: _litert_gpu(model, arrays), warm_up) if litert_gpu else None,
+            ]
+            sides = [lambda: session.run(arrays), *(rival for rival in rivals if callable(rival))]
             with others_busy(busy):
                 ours, *others = _rounds(sides, rounds, min_seconds, progress)
             progress("kernels", 0, 1)
@@ -109,7 +110,8 @@ def benchmark(
                 observer.run(session, arrays)
     progress("roofline", 0, 1)
     roofline = roofline_of(device, pipeline.target_of(options))
-    rivals = [Rival(_spread(theirs), _ratio(ours, theirs)) for theirs in others]
+    measured = (Rival(_spread(theirs), _ratio(ours, theirs)) for theirs in others)
+    cpu, gpu = (next(measured) if callable(rival) else rival for rival in rivals)
     return Benchmark(
         plan=compiled.plan,
         device=device,
@@ -117,10 +119,10 @@ def benchmark(
         load=load,
         first_run=first_run,
         runs=_spread(ours),
-        litert=rivals[0] if litert else None,
+        litert=cpu,
         threads=threads,
         busy=busy,
-        litert_gpu=rivals[-1] if litert_gpu else None,
+        litert_gpu=gpu,
         kernels=_kernels(compiled.plan, times, roofline.roofline),
         roofline=roofline,
         memory=memory,
@@ -139,32 +141,33 @@ def _warm_up(run: Run, times: int) -> None:
         run()
 
 
-def _litert(
-    model: Model,
-    arrays: Mapping[str, Array],
-    threads: int,
-    signature: str,
-    warm_up: int,
-) -> Run:
-    """A run of the same model and inputs on LiteRT with XNNPACK, warmed up (ModelError)."""
+def _ready(prepare: Callable[[], Run], warm_up: int) -> Run | str:
+    """A run of another runtime, warmed up; or why it cannot run the model."""
+    try:
+        run = prepare()
+        _warm_up(run, warm_up)
+    except ModelError as error:
+        return str(error)
+    return run
+
+
+def _litert(model: Model, arrays: Mapping[str, Array], threads: int, signature: str) -> Run:
+    """A run of the same model and inputs on LiteRT with XNNPACK (ModelError)."""
     whole = with_state(model, signature, arrays)
     inputs = list(whole.values())
     try_run(model, whole if signature else inputs, signature)
     if signature:
         called = Reference(model, threads=threads, kernels="XNNPACK", signature=signature)
-        _warm_up(lambda: called.run(whole), warm_up)
         return lambda: called.run(whole)
     shapes = [array.shape for array in inputs]
     reference = Reference(model, input_shapes=shapes, threads=threads, kernels="XNNPACK")
-    _warm_up(lambda: reference.run(inputs), warm_up)
     return lambda: reference.run(inputs)
 
 
-def _litert_gpu(model: Model, arrays: Mapping[str, Array], warm_up: int) -> Run:
-    """A run on LiteRT's GPU accelerator, warmed up."""
+def _litert_gpu(model: Model, arrays: Mapping[str, Array]) -> Run:
+    """The same on LiteRT's GPU accelerator (ModelError)."""
     accelerated = Accelerated(model)
     inputs = list(with_state(model, "", arrays).values())
-    _warm_up(lambda: accelerated.run(inputs), warm_up)
     return lambda: accelerated.run(inputs)
 
 

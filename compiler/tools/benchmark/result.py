@@ -117,14 +117,14 @@ class Benchmark:
     """The first run after that load."""
     runs: Spread
     """Runs of tflgpu."""
-    litert: Rival | None
-    """Runs of LiteRT with XNNPACK."""
+    litert: Rival | str | None
+    """Runs of LiteRT with XNNPACK; why it cannot run the model; None if it was left out."""
     threads: int
     """Threads of LiteRT."""
     busy: int
     """Other processes that computed meanwhile."""
-    litert_gpu: Rival | None
-    """Runs of LiteRT's GPU accelerator."""
+    litert_gpu: Rival | str | None
+    """The same of LiteRT's GPU accelerator."""
     kernels: tuple[KernelTime, ...]
     """In the order of dispatch."""
     roofline: KeptRoofline

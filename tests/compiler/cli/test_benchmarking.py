@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 from ai_edge_litert import compiled_model
+from cases.sorts import ordered
 from commands import as_json, invoke
 from devices import need_packages
-from graphs import call, model, w, xi
+from graphs import call, model, w, x, xi
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
@@ -197,6 +198,23 @@ def test_without_litert_the_way_out_is_shown(
     assert "pip install 'tflgpu[litert]'" in message and "--no-litert" in message
     value = as_json(*command, "--no-litert")
     assert value["litert"] is None and value["ratio"] is None
+
+
+def test_a_model_that_litert_cannot_run_is_measured_alone(
+    opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise RuntimeError("No adapters found")
+
+    monkeypatch.setattr(compiled_model.CompiledModel, "from_file", refuse)
+    path = tmp_path / "sort.tflite"
+    path.write_bytes(model({"y": ordered("GT", x(3, 7), axis=1)}).content)
+    command = ("benchmark", path, "--device", opencl_device, "--rounds", 1, "--litert-gpu")
+    value = as_json(*command)
+    assert value["median_ms"] > 0 and value["ratio"] is None
+    assert "Didn't find op for builtin opcode" in value["litert"]["failure"]
+    assert "or finds no GPU" in value["litert_gpu"]["failure"]
+    assert "tflgpu / LiteRT" not in invoke(*command).stdout
 
 
 def test_litert_on_the_gpu_takes_turns_too(
