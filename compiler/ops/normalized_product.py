@@ -76,7 +76,7 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     return [
         replace(
             launch,
-            template="conv/normalized_1x1.jinja",
+            template="conv/normalized_product.jinja",
             writes=writes,
             constants=constants,
             variables={**launch.variables, **variables},
