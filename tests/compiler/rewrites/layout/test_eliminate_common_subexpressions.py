@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from rewriting import assert_agrees, assert_becomes, rewritten
 
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
     eliminate_common_subexpressions,
 )
+from tflgpu.compiler.target import Target
 
 POOL = "MAX_POOL_2D(x) filter_height=2 filter_width=2 padding=VALID stride_h=1 stride_w=1"
 
@@ -73,6 +76,18 @@ def test_different_results_stay(first: str, second: str) -> None:
     """
     graph, events = rewritten(source, eliminate_common_subexpressions)
     assert len(graph) == 3 and events == []
+
+
+def test_operators_only_litert_knows_stay() -> None:
+    """They may draw numbers, or count how often they run."""
+    source = Tensor("x", (1, 5))
+    graph = Graph()
+    graph.inputs = [source]
+    graph.outputs = [Tensor(name, (1, 5)) for name in ("y", "z")]
+    for result in graph.outputs:
+        graph.add(Op("Unknown", (source,), (result,)))
+    assert not eliminate_common_subexpressions(graph, Target(profile("cpu")))
+    assert len(graph) == 2
 
 
 def test_numbers_agree(tmp_path: Path) -> None:
