@@ -34,8 +34,11 @@ def profiles(attached: Attached, folder: Path) -> dict[str, int]:
 
 
 def network() -> Value:
-    """Edges of every kind, several pictures, and all that a store may do besides."""
-    image = pooled(2, 15, 18, 19)
+    """Edges of every kind, several pictures, and all that a store may do besides.
+
+    The first is 14 wide; the second 15, which is a multiple of 5 but not of the squares of 4.
+    """
+    image = pooled(2, 15, 14, 19)
     residual = call("RELU6", call("ADD", conv(image, (19, 19)), image))
     pads = known(np.array([[0, 0], [1, 2], [0, 3], [0, 0]], np.int32))
     padded = conv(call("PAD", residual, pads), (35, 19), **window("VALID"))
