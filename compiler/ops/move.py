@@ -32,7 +32,7 @@ from .base import (
     sliced_grid,
     sliced_view,
 )
-from .row_slices import no_whole_rows
+from .row_slices import no_row_slices, no_whole_rows
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,20 @@ def _keeps_rows(move: Move, shape: Shape) -> bool:
     return along and 0 <= column.start <= shape[-1] - columns
 
 
+FEW_ROWS = 4
+"""How many rows a kernel brings side by side, at most: it stores every element by itself."""
+
+
+def _turns_few_rows(move: Move, shape: Shape, lanes: int) -> bool:
+    """Whether the last axis of the result is short, and the one before it is a row of the input."""
+    plain = all((axis.start, axis.step, axis.fold) == (0, 1, "") for axis in move.axes)
+    order = [axis.of for axis in move.axes]
+    last = len(move.shape) - 1
+    if not plain or move.fill is not None or sorted(order) != list(range(last + 1)) or last < 1:
+        return False
+    return order[-1] == last - 1 and shape[-1] % lanes == 0 and 1 < move.shape[-1] <= FEW_ROWS
+
+
 def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Implementation, ...]:
     """The implementations of an operator whose outputs are moves of the tensor `source` returns."""
 
@@ -242,9 +256,27 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             for launch in linear(op, target)
         ]
 
+    def few_rows(op: Op, target: Target) -> str | None:
+        if any(not _turns_few_rows(move, source(op).shape, target.lanes) for move in moves(op)):
+            return f"it does not bring whole slices of up to {FEW_ROWS} rows side by side"
+        if op.epilogue:
+            return "its epilogue is computed in the order of the result"
+        return no_row_slices(op, target, (), source(op))
+
+    def side_by_side(op: Op, target: Target) -> Sequence[Launch]:
+        (launch,), (move,) = linear(op, target), moves(op)
+        (turned,) = [
+            place for place, axis in enumerate(move.axes) if axis.of == len(move.shape) - 1
+        ]
+        apart = prod(source(op).shape[turned + 1 :])
+        grid = linear_grid(prod(move.shape[:-1]) // target.lanes)
+        variables = {**launch.variables, "apart": apart}
+        return [replace(launch, template="move/move_columns.jinja", grid=grid, variables=variables)]
+
     return (
         Implementation("move", sliced, whole_images),
         Implementation("move_rows", rows, whole_rows, reads=LINEAR, writes=LINEAR),
+        Implementation("move_columns", side_by_side, few_rows, reads=LINEAR, writes=LINEAR),
         Implementation("move_linear", linear, reads=LINEAR, writes=LINEAR),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
     )

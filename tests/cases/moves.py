@@ -204,6 +204,14 @@ def transposes() -> Iterator[Case]:
         yield Case("TRANSPOSE", f"{order}", call("TRANSPOSE", x(*shape), ints(*order)))
     wide = call("TRANSPOSE", x(2, 3, 5, 32), ints(0, 2, 1, 3))
     yield Case("TRANSPOSE", "pixels of whole slices", wide)
+    few_rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+        ((1, 3, 5, 32), (0, 2, 3, 1)),
+        ((2, 4, 3, 48), (0, 2, 3, 1)),
+        ((2, 3, 3, 2, 16), (2, 0, 3, 4, 1)),
+    )
+    for shape, order in few_rows:
+        few = call("TRANSPOSE", x(*shape), ints(*order))
+        yield Case("TRANSPOSE", f"few rows of {shape}", few)
 
 
 def diagonals() -> Iterator[Case]:

@@ -107,6 +107,12 @@ FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
 WHOLE_ROWS = transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4)
 
 
+IMAGE = transpose(x(1, 3, 5, 32), 0, 2, 3, 1)
+
+
+WIDE_IMAGE = transpose(x(1, 5, 5, 32), 0, 2, 3, 1)
+
+
 SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 32), x(3, 1, 5, 2, 1)))
 
 
@@ -161,6 +167,9 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SUMS_OF_RAGGED_ROWS, "cpu_avx512", ["reduce_linear"]),
         (WHOLE_ROWS, "cpu_avx512", ["move_rows"]),
         (WHOLE_ROWS, "gpu", ["move_linear"]),
+        (IMAGE, "cpu_avx512", ["move_columns"]),
+        (IMAGE, "gpu", ["move_linear"]),
+        (WIDE_IMAGE, "cpu_avx512", ["move_linear"]),
         (SINES, "cpu_avx512", ["elementwise_rows"]),
         (SINES, "gpu", ["elementwise_linear"]),
         (TOP, "cpu_avx512", ["top_insertion"]),
