@@ -58,10 +58,15 @@ def unsuited(op: Op, target: Target) -> str | None:
         return "work-items share the sums of a single row"
     if shared_sums.unsuited(op, fully_connected.PIXEL, target) is None:
         return "work-items share the sums of few rows"
-    outputs = slice_count(op.operand(1).shape[0], target)
+    return read_again(op, target) or fully_connected.in_rows(op, target)
+
+
+def read_again(op: Op, target: Target, layers: int = 1) -> str | None:
+    """Why work-items should not normalize the rows of several layers alike, if they should not."""
+    outputs = slice_count(layers * op.operand(1).shape[0], target)
     if not target.on_processor and op.operand(0).elements * outputs > MOST_READ_AGAIN:
         return "reading the rows once more for each output takes longer than another kernel"
-    return fully_connected.in_rows(op, target)
+    return None
 
 
 def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:

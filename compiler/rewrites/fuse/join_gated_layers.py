@@ -19,6 +19,7 @@ from ...ir import FusedOp, Graph, Op, Tensor, constant
 from ...ops.fully_connected import joins_layers
 from ...ops.fully_connected_blocks import NAME as OF_BLOCKS
 from ...ops.normalized_product import NAME as NORMALIZED
+from ...ops.normalized_product import read_again
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .fuse_elementwise import MOST
@@ -69,6 +70,8 @@ def _unsupported_reason(first: Op, second: Op, target: Target) -> str | None:
             return "a layer stores rows as well, or is two already"
         if any(each is not None and each.data is None for each in layer.inputs[1:]):
             return "weights or a bias are computed while the model runs"
+    if second.name == NORMALIZED and (reason := read_again(second, target, layers=2)):
+        return reason
     if len(first.ops) + len(second.ops) > MOST:
         return f"the kernel would compute more than {MOST} operators"
     operands = {each for op in (first, second) for each in op.reads if not each.constant}
