@@ -71,3 +71,8 @@ def test_work_items_of_a_gpu_share_the_sums_of_a_row_instead() -> None:
     rows = x(1, 256)
     value = call("MUL", call("TANH", dense(rows, 256, 256)), dense(rows, 256, 256))
     assert_declines(value, "share the sums", *RULES, device="gpu")
+
+
+def test_work_items_of_a_gpu_do_not_read_rows_for_both_too_often() -> None:
+    value = gated(layers, 2, 199, 37)
+    assert_declines(value, "reading the rows once more", *WITH_NORMS, device="gpu")
