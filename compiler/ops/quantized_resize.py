@@ -11,6 +11,7 @@ Tables made while compiling say which pixels an output lies between, and the wei
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def _implementation(template: str, places: Places) -> Implementation:
             )
         ]
 
-    return Implementation("resize_bilinear_integers", build)
+    return Implementation(PurePath(template).stem, build)
 
 
 define(
