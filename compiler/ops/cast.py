@@ -39,12 +39,27 @@ def _same(f: Any, v: Any) -> Any:
     return v
 
 
+def _to_half(f: Any, v: Any) -> Any:
+    """The nearest number of float16, of two the even one: infinity from 65520 on; NaN stays.
+
+    Fractions have 10 bits. Below 2^-14 numbers are multiples of 2^-24, as floats around 0.75 are.
+    """
+    bits, size = f.bits_to_int(v), f.max(v, -v)
+    normal = f.bits_to_float(f.bit_and(bits + 4095 + f.bit_and(bits >> 13, 1), -8192))
+    small = f.rounded(v + 0.75) - 0.75
+    beyond = f.if_positive(size - 65504.0, v * 3e38, v)
+    finite = f.if_positive(size - 2.0**-14, normal, small)
+    return f.if_positive(65520.0 - size, finite, beyond)
+
+
 def _conversion(source: str, target: str) -> Formula:
     """The formula of a cast: fractions are truncated, narrow integers wrap.
 
     Floats beyond the range of a narrow integer become its least or greatest one, and NaN that.
     """
     floating = kernel_dtype(source) == "float32"
+    if target == "float16" and source != target:
+        return _to_half if floating else lambda f, v: _to_half(f, f.to_float(v))
     if kernel_dtype(target) == "float32":
         return _same if floating else lambda f, v: f.to_float(v)
     if target == "bool":
