@@ -49,7 +49,7 @@ def test_ops_lists_the_registry() -> None:
     lines = rows.splitlines()
     assert lines[1] == "|---|---|---|---|---|" and len(lines) == len(listed) + 2
     assert all(line.count(" | ") == 4 for line in (lines[0], *lines[2:]))
-    assert "| FULLY_CONNECTED | 1 to 14 | float32 | fully_connected" in rows
+    assert "| FULLY_CONNECTED | 1 to 14 | float32 | conv_bytes" in rows
     assert "CONV_2D" in invoke("ops").stdout
 
 
