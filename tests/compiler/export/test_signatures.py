@@ -50,6 +50,8 @@ def step(rows: int, start: int) -> dict[str, Array]:
     return {"x": values, "start": np.array([0, start, 0], np.int32)}
 
 
+# As the program is, so that PoCL does not compile again, which leaks memory of LLVM.
+@pytest.mark.optimized
 @pytest.mark.parametrize("backend", FIXTURES)
 def test_they_share_weights_and_state(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str
