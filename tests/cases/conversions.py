@@ -46,13 +46,14 @@ def casts() -> Iterator[Case]:
     attrs = {"in_data_type": "int32", "out_data_type": "float32"}
     yield Case("CAST", "fused", call("MUL", call("CAST", xi(5, 7), **attrs), w(7)))
     # Below and above the range of float16, too.
-    sizes = known(np.float32([3e-8, 1e-6, 4e-5, 1, 33, 3e4, 9e4]))
-    for name, value in (
-        ("float32", call("MUL", x(41, 7), sizes)),
-        ("special float32", x(5, 7, draw="special")),
-        ("int32", xi(5, 7, draw="large")),
-    ):
-        yield Case("CAST", f"{name} to float16 and back", through_half(value, name.split()[-1]))
+    sizes = known(np.array([3e-8, 1e-6, 4e-5, 1, 33, 3e4, 9e4], np.float32))
+    halved: dict[str, Value] = {
+        "float32": call("MUL", x(41, 7), sizes),
+        "special float32": x(5, 7, draw="special"),
+        "int32": xi(5, 7, draw="large"),
+    }
+    for name, given in halved.items():
+        yield Case("CAST", f"{name} to float16 and back", through_half(given, name.split()[-1]))
 
 
 def through_half(value: Value, dtype: str) -> Value:
