@@ -135,8 +135,8 @@ def _single(op: Op) -> str | None:
     return "it computes several layers" if layers_of(op) > 1 else None
 
 
-def joins_layers(op: Op, target: Target) -> str | None:
-    """Why two layers like this one should stay apart; None if one kernel is faster."""
+def shares_sums(op: Op, target: Target) -> str | None:
+    """Why a layer is faster alone, in a kernel whose work-items share sums; None if it is not."""
     if of_a_vector(op, target) is None:
         return "work-items share the sums of a single row"
     if shared_sums.unsuited(op, PIXEL, target) is None:

@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
-from . import fully_connected, shared_sums
+from . import fully_connected
 from .base import Launch, OpDef, TiledImplementation, TileShape, define, slice_count
 from .weights import bias_slices
 
@@ -51,14 +51,14 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def unsuited(op: Op, target: Target) -> str | None:
-    """Why rows cannot be normalized within a layer, or other kernels of it are faster."""
+    """Why a layer cannot normalize its rows, or is faster if another kernel does."""
     if target.half_arithmetic:
         return "halves may not hold sums of rows that are not normalized"
-    if fully_connected.of_a_vector(op, target) is None:
-        return "work-items share the sums of a single row"
-    if shared_sums.unsuited(op, fully_connected.PIXEL, target) is None:
-        return "work-items share the sums of few rows"
-    return read_again(op, target) or fully_connected.in_rows(op, target)
+    return (
+        fully_connected.in_rows(op, target)
+        or fully_connected.shares_sums(op, target)
+        or read_again(op, target)
+    )
 
 
 def read_again(op: Op, target: Target, layers: int = 1) -> str | None:
@@ -94,7 +94,7 @@ define(
     OpDef(
         NAME,
         _infer,
-        (TiledImplementation("normalized_product", _build, unsuited),),
+        (TiledImplementation("normalized_product", _build, fully_connected.in_rows),),
         _reference,
     )
 )

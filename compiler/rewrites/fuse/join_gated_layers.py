@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from ...ir import FusedOp, Graph, Op, Tensor, constant
-from ...ops.fully_connected import joins_layers
+from ...ir import FusedOp, Graph, Op, Tensor
+from ...ops.fully_connected import shares_sums
 from ...ops.fully_connected_blocks import NAME as OF_BLOCKS
 from ...ops.normalized_product import NAME as NORMALIZED
 from ...ops.normalized_product import read_again
 from ...target import Target
+from ..joined_layers import joined_tables
 from ..rewrite import Attempt, graph_rewrite
 from .fuse_elementwise import MOST
 
@@ -77,25 +76,13 @@ def _unsupported_reason(first: Op, second: Op, target: Target) -> str | None:
     operands = {each for op in (first, second) for each in op.reads if not each.constant}
     if len(operands) + 3 > target.device.max_arguments:
         return f"the kernel would need {len(operands) + 3} buffers"
-    return joins_layers(second, target)
+    return shares_sums(second, target)
 
 
 def _join(graph: Graph, first: Op, second: Op) -> None:
-    name = second.operand(1).name
     both = (first, second)
-    inputs: list[Tensor | None] = [second.operand(0)]
-    for position in range(1, len(second.inputs)):
-        tables = [op.input(position) for op in both]
-        if position == 2:
-            inputs.append(_biases(first, second))
-        else:
-            joined = np.concatenate([op.constant(position) for op in both])
-            weights = tables[1]
-            assert weights is not None
-            inputs.append(constant(f"{name}/joined{position}", joined))
-    if len(inputs) == 2 and (bias := _biases(first, second)) is not None:
-        inputs.append(bias)
     results = [op.core[-1].output for op in both]
+    inputs = (second.operand(0), *joined_tables(both, results[1].name))
     origins = sorted({origin for op in both for origin in op.core[-1].origins})
     attrs = {**second.attrs, "layers": len(both)}
     core = Op(second.name, inputs, results, attrs, second.index, origins=origins)
@@ -103,13 +90,3 @@ def _join(graph: Graph, first: Op, second: Op) -> None:
     for op in (second, first):
         graph.remove(op)
     graph.add(FusedOp(core.name, (core,), epilogue, outputs))
-
-
-def _biases(first: Op, second: Op) -> Tensor | None:
-    """The biases of both, of which each may be left out."""
-    if first.input(2) is None and second.input(2) is None:
-        return None
-    outputs = second.operand(1).shape[0]
-    none = np.zeros(outputs, np.float32)
-    each = [none if op.input(2) is None else op.constant(2).reshape(-1) for op in (first, second)]
-    return constant(f"{second.output.name}/biases", np.concatenate(each))

@@ -16,7 +16,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from ...ir import Array, Graph, Op, Tensor, constant
+from ...ir import Graph, Op, Tensor, constant
 from ...ops import RESHAPES
 from ...ops.attention import NAME
 from ...ops.base import bhwc
@@ -24,6 +24,7 @@ from ...ops.elementwise import ELEMENTWISE
 from ...ops.fully_connected_blocks import NAME as OF_BLOCKS
 from ...ops.rotation import NAME as ROTATION
 from ...target import Target
+from ..joined_layers import joined_tables
 from ..rewrite import Attempt, graph_rewrite
 from ..slices import slice_of
 from .update_in_place import UPDATE
@@ -132,17 +133,8 @@ def _join(graph: Graph, projections: Sequence[Projection]) -> None:
     first = layers[0]
     name, index, rows = first.output.name, first.index, first.output.shape[:-1]
     sizes = [layer.output.shape[-1] for layer in layers]
-    weights = np.concatenate([layer.constant(1) for layer in layers])
-    biases = np.concatenate([_bias(layer) for layer in layers])
     value = Tensor(f"{name}/joined", (*rows, sum(sizes)))
-    inputs = [
-        first.operand(0),
-        constant(f"{name}/weights", weights),
-        constant(f"{name}/biases", biases) if biases.any() else None,
-    ]
-    if len(first.inputs) > 3:
-        scales = np.concatenate([layer.constant(3) for layer in layers])
-        inputs.append(constant(f"{name}/scales", scales))
+    inputs = (first.operand(0), *joined_tables(layers, name))
     outputs = [one.output for one in projections]
     scaling = list(zip(*(one.scaling for one in projections), strict=True))
     for one in projections:
@@ -166,9 +158,3 @@ def _joined(name: str, tables: Sequence[Tensor]) -> Tensor:
         return first
     parts = [each.data.reshape(-1) for each in tables if each.data is not None]
     return constant(f"{name}/{first.name}", np.concatenate(parts))
-
-
-def _bias(layer: Op) -> Array:
-    if layer.input(2) is None:
-        return np.zeros(layer.output.shape[-1], np.float32)
-    return layer.constant(2)
