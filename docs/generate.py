@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,6 @@ from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build
-from tflgpu.compiler.rewrites.quantized.formulas import FORMULAS, ORACLE
-from tflgpu.compiler.rewrites.quantized.moves import MOVES
 
 HERE = Path(__file__).resolve().parent
 
@@ -83,19 +80,6 @@ def half_arithmetic_markdown() -> str:
             kernels[item.half_arithmetic].append(f"`{item.name}`")
         if kernels[True]:
             lines.append(f"| {name} | {', '.join(kernels[True])} | {', '.join(kernels[False])} |")
-    return "\n".join(lines) + "\n"
-
-
-def quantized_formulas_markdown() -> str:
-    """Which formula LiteRT computes quantized operators with, as a table."""
-    lines = [f"Compared with {ORACLE}.", ""]
-    lines += ["| operators | types | where | formula | computed by |", "|---|---|---|---|---|"]
-    for row in FORMULAS:
-        cells = (", ".join(row.operators), row.types, row.where, row.formula, row.source)
-        lines.append(f"| {' | '.join(cells)} |")
-    moves = f"These only move integers, of 8 bits or more: {', '.join(MOVES)}."
-    packed = "GATHER and EMBEDDING_LOOKUP also take even rows of a constant table of int4."
-    lines += ["", *wrap(f"{moves} {packed}", 100)]
     return "\n".join(lines) + "\n"
 
 
@@ -157,7 +141,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "operators": operators_markdown,
     "profiles": profiles_markdown,
     "half_arithmetic": half_arithmetic_markdown,
-    "quantized_formulas": quantized_formulas_markdown,
     "convolutions": convolutions_markdown,
     "picture_kernel": picture_kernel_markdown,
     "quantized_kernel": quantized_kernel_markdown,

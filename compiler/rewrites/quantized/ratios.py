@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2, prod
+from math import prod
 
 import numpy as np
 
@@ -21,9 +21,6 @@ class Ratios:
 
     def __contains__(self, ratio: float) -> bool:
         return self.least <= ratio < self.most or (self.closed and ratio == self.most)
-
-    def __str__(self) -> str:
-        return f"2^{log2(self.least):.0f} to 2^{log2(self.most):.0f}"
 
 
 SUMS = Ratios(2.0**-10, 2.0**8)
