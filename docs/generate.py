@@ -46,9 +46,9 @@ def intrinsics_markdown() -> str:
 
 
 def _defines(entry: Intrinsic, language: str) -> bool:
-    """Whether a language has a definition of its own; others may use that of GLSL."""
+    """Whether a language has a definition of its own; Vulkan and WGSL may use that of GLSL."""
     own = entry.definitions.get(language)
-    shared = language != "glsl" and own == entry.definitions.get("glsl")
+    shared = language in ("vulkan", "wgsl") and own == entry.definitions.get("glsl")
     return own is not None and not shared
 
 

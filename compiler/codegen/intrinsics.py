@@ -6,10 +6,12 @@ a `Use`, which records it, so that a kernel gets exactly the definitions it need
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from ... import templates
 from ..errors import RenderError
@@ -63,54 +65,55 @@ def intrinsics() -> dict[str, Intrinsic]:
     table = tomllib.loads(templates.source("intrinsics.toml"))
     found = {}
     for name, entry in table.items():
-        found[name] = _entry(name, dict(entry))
+        found[name] = _entry(name, entry, _OF_NUMBERS)
         if "lanes" in entry:
-            found[f"{name}S"] = _of_lanes(name, entry["lanes"])
+            found[f"{name}S"] = _entry(f"{name}S", _by_lanes(name, entry), {})
+        elif entry.get("slices"):
+            needs = [f"{n}S" if table[n].get("slices") else n for n in entry.get("needs", ())]
+            same = {**entry, "meaning": "the same of a slice", "needs": needs}
+            found[f"{name}S"] = _entry(f"{name}S", same, _OF_SLICES)
     return found
 
 
-def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
-    definitions: dict[str, str] = {
-        language: str(entry[language]) for language in LANGUAGES if language in entry
-    }
-    if "glsl" in definitions:
-        definitions = {"vulkan": definitions["glsl"], "wgsl": definitions["glsl"]} | definitions
-    every, glsl = (entry.get(key, []) for key in ("needs", "glsl_needs"))
-    extensions = entry.get("device_extensions", {})
-    assert isinstance(every, list) and isinstance(glsl, list) and isinstance(extensions, dict)
-    needs = {
-        language: tuple(every if language == OPENCL.name else every + glsl)
-        for language in definitions
-    }
+_OF_NUMBERS = {"{{ float }}": "float", "{{ int }}": "int", "{{ s }}": ""}
+_OF_SLICES = {"{{ float }}": "{{ floatS }}", "{{ int }}": "{{ intS }}", "{{ s }}": "S"}
+"""What stands in the definition of an intrinsic that slices have, too."""
+
+_SUFFIX = re.compile(r"(\.\d+(?:e-?\d+)?)f\b")
+"""That of a number in OpenCL C, which GLSL's have not."""
+
+
+def _entry(name: str, entry: Mapping[str, Any], words: Mapping[str, str]) -> Intrinsic:
+    """An intrinsic from its entry, with the `words` replaced in its definitions."""
+    texts: dict[str, str] = {name: entry[name] for name in LANGUAGES if name in entry}
+    if "every" in entry:
+        texts = {"opencl": entry["every"], "glsl": _SUFFIX.sub(r"\1", entry["every"])} | texts
+    if "glsl" in texts:
+        texts = {"vulkan": texts["glsl"], "wgsl": texts["glsl"]} | texts
+    for word, text in words.items():
+        texts = {language: each.replace(word, text) for language, each in texts.items()}
+    every, glsl = entry.get("needs", []), entry.get("glsl_needs", [])
     return Intrinsic(
         name,
-        str(entry["meaning"]),
-        definitions,
-        needs,
-        gives=str(entry.get("gives", "")),
-        any_nan=str(entry.get("any_nan", "")),
-        pragma=str(entry.get("opencl_pragma", "")),
-        extension=str(entry.get("vulkan_extension", "")),
-        device_extensions=extensions,
+        entry["meaning"],
+        texts,
+        {each: tuple(every if each == OPENCL.name else every + glsl) for each in texts},
+        gives=entry.get("gives", ""),
+        any_nan=entry.get("any_nan", ""),
+        pragma=entry.get("opencl_pragma", ""),
+        extension=entry.get("vulkan_extension", ""),
+        device_extensions=entry.get("device_extensions", {}),
     )
 
 
-def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
-    """A function of slices that calls one of single integers for each lane."""
-    opencl = [f"{operand}.s{{{{ '%x' % k }}}}" for operand in operands]
-    glsl = [[f"{operand}.{lane}" for operand in operands] for lane in "xyzw"]
-    each = "{% for k in range(S) %}" + f"{name}({', '.join(opencl)})"
-    opencl_parameters = ", ".join(f"{{{{ intS }}}} {operand}" for operand in operands)
-    calls = ", ".join(f"{name}({', '.join(lane)})" for lane in glsl)
-    definitions = {
-        "opencl": f"\n{{{{ intS }}}} {name}S({opencl_parameters}) {{\n  return ({{{{ intS }}}})("
-        f"{each}{{{{ ', ' if not loop.last }}}}{{% endfor %}});\n}}",
-        "glsl": f"\nivec4 {name}S({', '.join(f'ivec4 {operand}' for operand in operands)}) {{\n"
-        f"  return ivec4({calls});\n}}",
-    }
-    definitions["vulkan"] = definitions["wgsl"] = definitions["glsl"]
-    needs = dict.fromkeys(definitions, (name,))
-    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs)
+def _by_lanes(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of a function of slices that calls one of single integers for each lane."""
+    lanes, alike = entry["lanes"], entry.get("scalars", [])
+    parameters = ", ".join(["{{ intS }} " + each for each in lanes] + [f"int {n}" for n in alike])
+    call = f"{name}({', '.join([each + '.{{ lane }}' for each in lanes] + alike)})"
+    calls = "{% for lane in lanes %}" + call + "{{ ', ' if not loop.last }}{% endfor %}"
+    text = f"\n{{{{ intS }}}} {name}S({parameters}) {{\n  return {{{{ to_intS }}}}({calls});\n}}"
+    return {"meaning": "the same of a slice", "every": text, "needs": [name]}
 
 
 class Function(Name):
@@ -199,5 +202,7 @@ def _definition(entry: Intrinsic, language: Language, lanes: int) -> tuple[str, 
         floatS=language.floats(lanes),
         intS=language.ints(lanes),
         lane_numbers=", ".join(map(str, range(lanes))),
+        lanes=[f"s{lane:x}" for lane in range(lanes)] if language == OPENCL else "xyzw",
+        to_intS=language.cast.format(type=language.ints(lanes)),
     )
     return tuple(lines.splitlines())
