@@ -68,7 +68,7 @@ def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
 
 def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
     """The permutable operators connected to `start`, directly or by reading the same transpose."""
-    found = {start}
+    found = {start: None}
     waiting = [start]
     while waiting:
         op = waiting.pop()
@@ -78,7 +78,7 @@ def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
             near += graph.consumers(tensor)
         for other in near:
             if other is not None and other not in found and _joins(op, other):
-                found.add(other)
+                found[other] = None
                 waiting.append(other)
     return dict.fromkeys(sorted(found, key=lambda op: op.index))
 

@@ -9,12 +9,12 @@ from ...ir import Graph, Op, Tensor
 
 def leading_to(graph: Graph, last: Op, known: Collection[Op]) -> list[Op]:
     """The operators among `known` on which `last` depends, including `last`, in order."""
-    found: set[Op] = set()
+    found: dict[Op, None] = {}
     waiting = [last]
     while waiting:
         op = waiting.pop()
         if op in known and op not in found:
-            found.add(op)
+            found[op] = None
             producers = (graph.producer(tensor) for tensor in op.reads)
             waiting += [producer for producer in producers if producer is not None]
     return sorted(found, key=lambda op: (op.index, op is last))

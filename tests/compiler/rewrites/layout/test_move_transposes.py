@@ -10,14 +10,16 @@ from cases import Case
 from devices import Way
 from graphs import Value, call, ints, number, parts, table, transpose, w, x
 from graphs.channels_first import FIRST, LAST, conv_channels_first
-from rewriting import assert_becomes, assert_declines, compiled, operators
+from rewriting import assert_becomes, assert_declines, compiled, operators, rewritten
 
+from tflgpu.compiler.devices import profile
 from tflgpu.compiler.rewrites.layout.drop_identity import drop_identity
 from tflgpu.compiler.rewrites.layout.fold_transpose_into_reduction import (
     fold_transpose_into_reduction,
 )
 from tflgpu.compiler.rewrites.layout.merge_transposes import merge_transposes
 from tflgpu.compiler.rewrites.layout.move_transposes import move_transposes
+from tflgpu.compiler.target import Target
 
 SWAP_IMAGE = (0, 2, 1, 3)
 SWAP_LAST = (0, 1, 3, 2)
@@ -175,3 +177,15 @@ def test_numbers_agree(way: Way, tmp_path: Path) -> None:
     values |= {**permutable(), "softmaxes": softmaxes(), "halves": halves()}
     cases = [Case("TRANSPOSE", f"around {name}", value) for name, value in values.items()]
     assert problems(cases, way, tmp_path) == {}
+
+
+def test_events_name_operators_of_one_origin_in_the_same_order_each_time() -> None:
+    """What one operator was decomposed into shares its index; a plan holds the events."""
+
+    def order() -> list[tuple[str, ...]]:
+        graph, _ = rewritten(network())
+        for op in graph.ops:
+            op.index = 0
+        return [event.operators for event in move_transposes(graph, Target(profile("gpu")))]
+
+    assert len({tuple(order()) for _ in range(9)}) == 1
