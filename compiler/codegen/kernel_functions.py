@@ -47,12 +47,12 @@ class KernelFunctions:
         return Name(name, self._int if dtype == "int32" else self._float)
 
     def value(self, formula: Formula, *operands: Expression, **attrs: Any) -> Expression:
-        """A formula of operands, and of attributes that are numbers or switches."""
+        """A formula of operands, and of attributes that are numbers, pairs of them or switches."""
         known = {name: self._number(value) for name, value in attrs.items()}
         return expression(formula(self, *operands, **known))
 
-    def _number(self, value: float) -> Operand:
-        return value if isfinite(value) else literal(value, self.use)
+    def _number(self, value: Any) -> Any:
+        return value if isinstance(value, tuple) or isfinite(value) else literal(value, self.use)
 
     def to_int(self, value: Operand) -> Expression:
         """Integers of floats, whose fractions are cut, or of truth values."""

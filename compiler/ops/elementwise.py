@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import Parameter, signature
 from math import prod
 from typing import Any
@@ -67,6 +67,9 @@ class Elementwise:
     """Whether it takes one or two instructions, less than reading its result from memory."""
     neutral: float | None = None
     """The second operand that returns the first unchanged, if there is one."""
+    whole: bool = False
+    """Whether the formula is of integers, which the operands hold as floats; it gives an integer,
+    which is limited to the attributes `low` and `high`."""
     table: bool = False
     """Whether the second operand is a table, of which every lane reads an entry of its own."""
     range: RangeOf | None = None
@@ -84,7 +87,8 @@ class Elementwise:
     def attributes(self) -> tuple[str, ...]:
         """The attributes that its formula takes."""
         parameters = signature(self.formula).parameters.values()
-        return tuple(item.name for item in parameters if item.kind == Parameter.KEYWORD_ONLY)
+        own = tuple(item.name for item in parameters if item.kind == Parameter.KEYWORD_ONLY)
+        return (*own, "low", "high") if self.whole else own
 
     def traits(self) -> Traits:
         """The traits that follow from the fields."""
@@ -101,6 +105,8 @@ class Elementwise:
 
     def chosen(self, integers: bool) -> Formula:
         """The formula for integers or for floats."""
+        if self.whole:
+            return partial(_limited, self.formula)
         return self.integer or self.formula if integers else self.formula
 
     def reference(self, op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -113,6 +119,10 @@ class Elementwise:
             widened = [a.astype(np.int64) if a.dtype.kind in "iub" else a for a in arrays]
             result = formula(numpy_functions, *widened, **attrs)
         return [np.asarray(result).astype(op.output.dtype)]
+
+
+def _limited(formula: Formula, f: Any, *operands: Any, low: Any, high: Any, **numbers: Any) -> Any:
+    return f.to_float(f.clamp(formula(f, *map(f.to_int, operands), **numbers), low, high))
 
 
 def computes_integers(op: Op) -> bool:

@@ -1,8 +1,9 @@
 """How results of quantized operators are rounded: a row for each formula.
 
 The operands are whole numbers in float32: integers of quantized tensors less their zero points, or
-sums of their products. `low` and `high` bound the result, which is centered, too. Each formula
-gives the bits that LiteRT gives where `rewrites/quantized` chooses it.
+sums of their products. `low` and `high` bound the result, which is centered, too. Factors of 31
+bits are pairs of a multiplier and an exponent (`fixed_point.py`). Each formula gives the bits that
+LiteRT gives where `rewrites/quantized` chooses it.
 """
 
 from __future__ import annotations
@@ -20,106 +21,9 @@ def rounded(formula: Formula) -> Elementwise:
     return Elementwise(formula, range=by_attributes)
 
 
-def _fixed_point_sum(
-    f: Any, a: Any, b: Any, *, first: Any, second: Any, half: Any, shift: Any, low: Any, high: Any
-) -> Any:
-    total = f.to_int(a) * first + f.to_int(b) * second + half
-    return f.to_float(f.clamp(total >> shift, low, high))
-
-
-def _fixed_point_product(
-    f: Any, a: Any, *, factor: Any, half: Any, shift: Any, low: Any, high: Any
-) -> Any:
-    return f.to_float(f.clamp((f.to_int(a) * factor + half) >> shift, low, high))
-
-
-def _rounded_twice(f: Any, a: Any, *, multiplier: Any, exponent: Any, low: Any, high: Any) -> Any:
-    scaled = f.multiply_rounded_twice(f.to_int(a), multiplier, exponent)
-    return f.to_float(f.clamp(scaled, low, high))
-
-
-def _product_rounded_twice(
-    f: Any, a: Any, b: Any, *, multiplier: Any, exponent: Any, low: Any, high: Any
-) -> Any:
-    scaled = f.multiply_rounded_twice(f.to_int(a) * f.to_int(b), multiplier, exponent)
-    return f.to_float(f.clamp(scaled, low, high))
-
-
-def _quotient(
-    f: Any, a: Any, b: Any, *, multiplier: Any, exponent: Any, low: Any, high: Any
-) -> Any:
-    quotient = f.divide_in_fixed_point(f.to_int(a), f.to_int(b), multiplier, exponent)
-    return f.to_float(f.clamp(quotient, low, high))
-
-
-def _product_onto(
-    f: Any, a: Any, b: Any, c: Any, *, multiplier: Any, exponent: Any, low: Any, high: Any
-) -> Any:
-    scaled = f.multiply_rounded_twice(f.to_int(a) * f.to_int(b), multiplier, exponent)
-    return f.to_float(f.clamp(scaled + f.to_int(c), low, high))
-
-
-def _by_sign(
-    f: Any,
-    a: Any,
-    b: Any,
-    *,
-    positive: Any,
-    positive_exponent: Any,
-    negative: Any,
-    negative_exponent: Any,
-    low: Any,
-    high: Any,
-) -> Any:
-    above = f.multiply_rounded_twice(f.max(f.to_int(a), 0), positive, positive_exponent)
-    product = f.min(f.to_int(a), 0) * f.to_int(b)
-    below = f.multiply_rounded_twice(product, negative, negative_exponent)
-    return f.to_float(f.clamp(above + below, low, high))
-
-
-def _sum_rounded_twice(
-    f: Any,
-    a: Any,
-    b: Any,
-    *,
-    left: Any,
-    first: Any,
-    first_exponent: Any,
-    second: Any,
-    second_exponent: Any,
-    back: Any,
-    back_exponent: Any,
-    low: Any,
-    high: Any,
-) -> Any:
-    one = f.multiply_rounded_twice(f.to_int(a) << left, first, first_exponent)
-    other = f.multiply_rounded_twice(f.to_int(b) << left, second, second_exponent)
-    total = f.multiply_rounded_twice(one + other, back, back_exponent)
-    return f.to_float(f.clamp(total, low, high))
-
-
-def _sum_of_blocks(
-    f: Any,
-    a: Any,
-    b: Any,
-    c: Any,
-    *,
-    left: Any,
-    first: Any,
-    first_exponent: Any,
-    second: Any,
-    second_exponent: Any,
-    back: Any,
-    back_exponent: Any,
-    low: Any,
-    high: Any,
-) -> Any:
-    """Each operand is scaled and rounded once; twice beyond whole blocks, where c is above 0."""
-    beyond = f.to_int(c)
-    one = f.scale_in_blocks(f.to_int(a) << left, beyond, first, first_exponent)
-    other = f.scale_in_blocks(f.to_int(b) << left, beyond, second, second_exponent)
-    total = f.multiply_rounded_twice(one + other, back, back_exponent)
-    return f.to_float(f.clamp(total, low, high))
+def of_integers(formula: Formula) -> Elementwise:
+    """A row whose formula computes integers, which are then limited to `low` and `high`."""
+    return Elementwise(formula, whole=True, range=by_attributes)
 
 
 def _mean(
@@ -168,15 +72,44 @@ ROUNDING = {
     "tflgpu.requantize_product": rounded(
         lambda f, a, b, *, scale, low, high: f.clamp(f.round_even(a * b * scale), low, high)
     ),
-    "tflgpu.requantize_sum": rounded(_fixed_point_sum),
-    "tflgpu.requantize_fixed_point": rounded(_fixed_point_product),
-    "tflgpu.requantize_rounded_twice": rounded(_rounded_twice),
-    "tflgpu.requantize_product_rounded_twice": rounded(_product_rounded_twice),
-    "tflgpu.requantize_quotient": rounded(_quotient),
-    "tflgpu.requantize_product_onto": rounded(_product_onto),
-    "tflgpu.requantize_by_sign": rounded(_by_sign),
-    "tflgpu.requantize_sum_rounded_twice": rounded(_sum_rounded_twice),
-    "tflgpu.requantize_sum_of_blocks": rounded(_sum_of_blocks),
+    "tflgpu.requantize_sum": of_integers(
+        lambda f, a, b, *, first, second, half, shift: (a * first + b * second + half) >> shift
+    ),
+    "tflgpu.requantize_fixed_point": of_integers(
+        lambda f, a, *, factor, half, shift: (a * factor + half) >> shift
+    ),
+    "tflgpu.requantize_rounded_twice": of_integers(
+        lambda f, a, *, factor: f.multiply_rounded_twice(a, *factor)
+    ),
+    "tflgpu.requantize_product_rounded_twice": of_integers(
+        lambda f, a, b, *, factor: f.multiply_rounded_twice(a * b, *factor)
+    ),
+    "tflgpu.requantize_quotient": of_integers(
+        lambda f, a, b, *, factor: f.divide_in_fixed_point(a, b, *factor)
+    ),
+    "tflgpu.requantize_product_onto": of_integers(
+        lambda f, a, b, c, *, factor: f.multiply_rounded_twice(a * b, *factor) + c
+    ),
+    "tflgpu.requantize_by_sign": of_integers(
+        lambda f, a, b, *, positive, negative: (
+            f.multiply_rounded_twice(f.max(a, 0), *positive)
+            + f.multiply_rounded_twice(f.min(a, 0) * b, *negative)
+        )
+    ),
+    "tflgpu.requantize_sum_rounded_twice": of_integers(
+        lambda f, a, b, *, left, first, second, back: f.multiply_rounded_twice(
+            f.multiply_rounded_twice(a << left, *first)
+            + f.multiply_rounded_twice(b << left, *second),
+            *back,
+        )
+    ),
+    # Each operand is scaled and rounded once; twice beyond whole blocks, where c is above 0.
+    "tflgpu.requantize_sum_of_blocks": of_integers(
+        lambda f, a, b, c, *, left, first, second, back: f.multiply_rounded_twice(
+            f.scale_in_blocks(a << left, c, *first) + f.scale_in_blocks(b << left, c, *second),
+            *back,
+        )
+    ),
     "tflgpu.requantize_mean": Elementwise(_mean, range=_range_of_mean),
     "tflgpu.rescale": rounded(_rescaled),
     "tflgpu.quantize": rounded(_quantized),

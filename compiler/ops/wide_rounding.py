@@ -12,65 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 from .elementwise import Elementwise, define_elementwise
-from .rounding import rounded
+from .rounding import of_integers
 
 
 def _high_byte(f: Any, a: Any) -> Any:
     return f.floor((a + 128.0) * 0.00390625)
 
 
-def _wide(f: Any, a: Any, b: Any, c: Any, d: Any, e: Any, *, low: Any, high: Any) -> Any:
-    scaled = f.scale_wide(*map(f.to_int, (a, b, c, d, e)))
-    return f.to_float(f.clamp(scaled, low, high))
-
-
-def _joined(f: Any, a: Any, b: Any) -> Any:
-    return f.to_int(a) * 256 + f.to_int(b)
-
-
-def _factor(f: Any, c: Any, d: Any, e: Any) -> tuple[Any, Any]:
-    """A multiplier of 31 bits, and its exponent."""
-    return f.to_int(c) * 32768 + f.to_int(d), f.to_int(e)
-
-
-def _all_joined(
-    f: Any, a: Any, b: Any, c: Any, *, multiplier: Any, exponent: Any, low: Any, high: Any
-) -> Any:
-    total = (f.to_int(a) * 256 + f.to_int(b)) * 256 + f.to_int(c)
-    scaled = f.multiply_rounded_twice(total, multiplier, exponent)
-    return f.to_float(f.clamp(scaled, low, high))
-
-
-def _by_channel(f: Any, a: Any, b: Any, c: Any, d: Any, e: Any, *, low: Any, high: Any) -> Any:
-    scaled = f.multiply_each_rounded_twice(_joined(f, a, b), *_factor(f, c, d, e))
-    return f.to_float(f.clamp(scaled, low, high))
-
-
-def _onto(
-    f: Any, a: Any, b: Any, c: Any, d: Any, e: Any, other: Any, *, low: Any, high: Any
-) -> Any:
-    scaled = f.multiply_each_rounded_twice(_joined(f, a, b), *_factor(f, c, d, e))
-    return f.to_float(f.clamp(scaled + f.to_int(other), low, high))
-
-
-def _sum_of_products(
-    f: Any, a: Any, b: Any, c: Any, d: Any, *, first: Any, second: Any, low: Any, high: Any
-) -> Any:
-    one = f.shift_away(f.to_int(a) * f.to_int(b), first)
-    other = f.shift_away(f.to_int(c) * f.to_int(d), second)
-    return f.to_float(f.clamp(one + other, low, high))
-
-
-def _by_channel_upwards(
-    f: Any, a: Any, b: Any, c: Any, d: Any, e: Any, ties_away: Any, *, low: Any, high: Any
-) -> Any:
-    scaled = f.multiply_each_upwards(_joined(f, a, b), *_factor(f, c, d, e), f.to_int(ties_away))
-    return f.to_float(f.clamp(scaled, low, high))
-
-
-def _once(f: Any, a: Any, b: Any, c: Any, d: Any, e: Any, *, low: Any, high: Any) -> Any:
-    scaled = f.multiply_each_once(_joined(f, a, b), *_factor(f, c, d, e))
-    return f.to_float(f.clamp(scaled, low, high))
+def _factor(c: Any, d: Any, e: Any) -> tuple[Any, Any]:
+    """A multiplier of 31 bits from its upper and its lower part, and its exponent."""
+    return c * 32768 + d, e
 
 
 def _share(f: Any, a: Any, b: Any, c: Any) -> Any:
@@ -81,13 +32,31 @@ def _share(f: Any, a: Any, b: Any, c: Any) -> Any:
 WIDE_ROUNDING = {
     "tflgpu.high_byte": Elementwise(_high_byte),
     "tflgpu.low_byte": Elementwise(lambda f, a: a - 256.0 * _high_byte(f, a)),
-    "tflgpu.requantize_wide": rounded(_wide),
-    "tflgpu.requantize_wide_rounded_twice": Elementwise(_all_joined),
-    "tflgpu.requantize_channels_rounded_twice": rounded(_by_channel),
-    "tflgpu.requantize_channels_onto": rounded(_onto),
-    "tflgpu.sum_of_products": rounded(_sum_of_products),
-    "tflgpu.requantize_channels_upwards": rounded(_by_channel_upwards),
-    "tflgpu.requantize_channels_once": rounded(_once),
+    "tflgpu.requantize_wide": of_integers(lambda f, a, b, c, d, e: f.scale_wide(a, b, c, d, e)),
+    "tflgpu.requantize_wide_rounded_twice": of_integers(
+        lambda f, a, b, c, *, factor: f.multiply_rounded_twice((a * 256 + b) * 256 + c, *factor)
+    ),
+    "tflgpu.requantize_channels_rounded_twice": of_integers(
+        lambda f, a, b, c, d, e: f.multiply_each_rounded_twice(a * 256 + b, *_factor(c, d, e))
+    ),
+    "tflgpu.requantize_channels_onto": of_integers(
+        lambda f, a, b, c, d, e, other: (
+            f.multiply_each_rounded_twice(a * 256 + b, *_factor(c, d, e)) + other
+        )
+    ),
+    "tflgpu.sum_of_products": of_integers(
+        lambda f, a, b, c, d, *, first, second: (
+            f.shift_away(a * b, first) + f.shift_away(c * d, second)
+        )
+    ),
+    "tflgpu.requantize_channels_upwards": of_integers(
+        lambda f, a, b, c, d, e, ties_away: f.multiply_each_upwards(
+            a * 256 + b, *_factor(c, d, e), ties_away
+        )
+    ),
+    "tflgpu.requantize_channels_once": of_integers(
+        lambda f, a, b, c, d, e: f.multiply_each_once(a * 256 + b, *_factor(c, d, e))
+    ),
     "tflgpu.power_below": Elementwise(lambda f, a: f.power_below(a)),
     # At least 1 also in lanes past the last channel, where both operands are 0.
     "tflgpu.normalized": Elementwise(

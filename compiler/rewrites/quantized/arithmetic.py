@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import frexp, prod
+from typing import Any
 
 import numpy as np
 
@@ -24,19 +25,10 @@ def add(lowering: Lowering) -> None:
         return
     shift = 20 - (frexp(float(max(ratios)))[1] - 1)
     one, other = (int(np.rint(np.float64(ratio) * 2.0**shift)) for ratio in ratios)
-    low, high = lowering.bounds(result)
-    value = lowering.add(
-        "tflgpu.requantize_sum",
-        lowering.centered(first),
-        lowering.centered(second),
-        first=one,
-        second=sign * other,
-        half=1 << (shift - 1),
-        shift=shift,
-        low=low,
-        high=high,
-    )
-    lowering.finish_centered(value)
+    operands = lowering.centered(first), lowering.centered(second)
+    numbers: dict[str, Any] = {"first": one, "second": sign * other}
+    numbers |= {"half": 1 << (shift - 1), "shift": shift}
+    lowering.finish_centered(lowering.rounded("tflgpu.requantize_sum", *operands, **numbers))
 
 
 def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: int) -> None:
@@ -53,27 +45,16 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
     back = lowering.fixed_point(twice / (2.0**left * np.float64(lowering.scale(result))))
     if back.exponent > 0:
         raise lowering.undefined_shift(-back.exponent)
-    low, high = lowering.bounds(result, half_away)
     operands = [lowering.centered(first), lowering.centered(second)]
     name = "tflgpu.requantize_sum_rounded_twice"
     if result.dtype == "int16" and sign > 0 and first.shape == second.shape:
         # LiteRT's code for NEON, which x86 runs translated, rounds these operands once.
         name = "tflgpu.requantize_sum_of_blocks"
         operands.append(lowering.constant(beyond_blocks(first.shape, SUM_BLOCK)))
-    value = lowering.add(
-        name,
-        *operands,
-        left=left,
-        first=one.multiplier,
-        first_exponent=one.exponent,
-        second=sign * other.multiplier,
-        second_exponent=other.exponent,
-        back=back.multiplier,
-        back_exponent=back.exponent,
-        low=low,
-        high=high,
-    )
-    lowering.finish_centered(value)
+    other = other._replace(multiplier=sign * other.multiplier)
+    bounds = lowering.bounds(result, half_away)
+    numbers: dict[str, Any] = {"left": left, "first": one, "second": other, "back": back}
+    lowering.finish_centered(lowering.rounded(name, *operands, bounds=bounds, **numbers))
 
 
 def _wrapping(lowering: Lowering, numbers: str, most: float) -> UnsupportedError:
@@ -92,15 +73,8 @@ def multiply(lowering: Lowering) -> None:
     if result.dtype == "int16" or float(scale) not in PRODUCTS:
         _multiply_rounded_twice(lowering, float(np.float64(scale)))
         return
-    low, high = lowering.bounds(result)
-    value = lowering.add(
-        "tflgpu.requantize_product",
-        lowering.centered(first),
-        lowering.centered(second),
-        scale=float(scale),
-        low=float(low),
-        high=float(high),
-    )
+    operands = lowering.centered(first), lowering.centered(second)
+    value = lowering.rounded("tflgpu.requantize_product", *operands, scale=float(scale))
     lowering.finish_centered(value)
 
 
@@ -110,15 +84,11 @@ def _multiply_rounded_twice(lowering: Lowering, scale: float) -> None:
     most = scale * prod(lowering.reach(tensor) for tensor in operands) + 255
     if result.dtype != "int16" and most > np.iinfo(np.int16).max:
         raise _wrapping(lowering, "products", most)
-    factor = lowering.fixed_point(scale)
-    low, high = lowering.bounds(result, half_away)
-    value = lowering.add(
+    value = lowering.rounded(
         "tflgpu.requantize_product_rounded_twice",
         *(lowering.centered(tensor) for tensor in operands),
-        multiplier=factor.multiplier,
-        exponent=factor.exponent,
-        low=low,
-        high=high,
+        bounds=lowering.bounds(result, half_away),
+        factor=lowering.fixed_point(scale),
     )
     lowering.finish_centered(value)
 

@@ -114,10 +114,8 @@ def _requantized(layer: Layer) -> Tensor:
     lowering, result = layer.lowering, layer.lowering.op.output
     # In this order, as XNNPACK computes it in float32.
     scales = lowering.scale(layer.image) * lowering.scale(layer.weights) / lowering.scale(result)
-    low, high = lowering.bounds(result)
     scale = constant(f"{result.name}/scale", np.asarray(scales, np.float32))
-    sums = exact_sums(layer)
-    return lowering.add("tflgpu.requantize", sums, scale, low=float(low), high=float(high))
+    return lowering.rounded("tflgpu.requantize", exact_sums(layer), scale)
 
 
 def _rounded_twice(layer: Layer) -> Tensor:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...ir import Tensor
@@ -31,27 +29,21 @@ def quantize(lowering: Lowering) -> None:
         lowering.finish_centered(_of_floats(lowering, source, result))
         return
     ratio = float(lowering.scale(source) / lowering.scale(result))
-    low, high = lowering.bounds(result)
     centered = lowering.centered(source)
     if ratio == 1.0 and _moved(lowering, source, result):
         value = centered
     elif source.dtype == result.dtype != "int16" and ratio in CONVERSIONS:
         steps = int(np.rint(np.float32(256) * np.float32(ratio)))
-        numbers: dict[str, Any] = {
-            "factor": steps << 7,
-            "half": 1 << 14,
-            "shift": 15,
-            "low": low,
-            "high": high,
-        }
-        value = lowering.add("tflgpu.requantize_fixed_point", centered, **numbers)
+        value = lowering.rounded(
+            "tflgpu.requantize_fixed_point", centered, factor=steps << 7, half=1 << 14, shift=15
+        )
     else:
         factor = float(np.float64(lowering.scale(source)) / np.float64(lowering.scale(result)))
         operands = (lowering.constant(0), centered, *by_channel(lowering, np.asarray(factor)))
         int16 = "int16" in (source.dtype, result.dtype)
         ties_away = lowering.constant(1 if int16 else beyond_blocks(source.shape, ELEMENT_BLOCK))
         name = "tflgpu.requantize_channels_upwards"
-        value = lowering.add(name, *operands, ties_away, low=low, high=high)
+        value = lowering.rounded(name, *operands, ties_away)
     lowering.finish_centered(value)
 
 
@@ -85,14 +77,14 @@ def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
     LiteRT's own kernels, which quantize to int16, divide what is left of blocks by the scale, with
     ties away from zero; what does not fit in 32 bits becomes the least integer.
     """
-    low, high = lowering.bounds(result)
     inverse = float(np.float32(1) / lowering.scale(result))
-    limits: dict[str, Any] = {"low": float(low), "high": float(high)}
     if result.dtype == "int16":
         left = lowering.constant(beyond_blocks(source.shape, FLOAT_BLOCK))
-        numbers: dict[str, Any] = {"inverse": inverse, "scale": float(lowering.scale(result))}
-        return lowering.add("tflgpu.quantize_to_int16", source, left, **numbers, **limits)
-    return lowering.add("tflgpu.quantize", source, inverse=inverse, **limits)
+        scale = float(lowering.scale(result))
+        return lowering.rounded(
+            "tflgpu.quantize_to_int16", source, left, inverse=inverse, scale=scale
+        )
+    return lowering.rounded("tflgpu.quantize", source, inverse=inverse)
 
 
 @lowers("DEQUANTIZE")

@@ -7,8 +7,6 @@ y = p * reciprocal of t, shifted by as many bits as t has before the point
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...ir import Array, Tensor, constant
@@ -36,10 +34,8 @@ def int16_softmax(lowering: Lowering) -> None:
     distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
     beta = np.float32(op.attrs.get("beta", 0.0))
     factor = lowering.fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
-    numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
-    scaled = lowering.add(
-        "tflgpu.requantize_rounded_twice", distance, **numbers, low=-RANGE, high=0
-    )
+    name = "tflgpu.requantize_rounded_twice"
+    scaled = lowering.rounded(name, distance, bounds=(-RANGE, 0), factor=factor)
     powers = _looked_up(lowering, "powers", scaled, RANGE, all_results(np.exp, -10.0, 0.0, SCALE))
     total = lowering.add("SUM", powers, last, keep_dims=True)
     unit = lowering.add("tflgpu.power_below", total)

@@ -52,15 +52,13 @@ def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> 
     """Two or three sums, worth 256 and 1 or 65536 as well, times factors of 15 bits, [channels]."""
     cut = [fifteen_bits(lowering, float(factor)) for factor in np.atleast_1d(factors)]
     multipliers, shifts = zip(*cut, strict=True)
-    low, high = lowering.bounds(lowering.op.output, half_away)
-    return lowering.add(
+    return lowering.rounded(
         "tflgpu.requantize_wide",
         *([lowering.constant(0)] * (3 - len(sums))),
         *sums,
         lowering.constant(multipliers),
         lowering.constant(shifts),
-        low=low,
-        high=high,
+        bounds=lowering.bounds(lowering.op.output, half_away),
     )
 
 
@@ -80,16 +78,16 @@ def rounded_twice(
 
     In the second rounding ties go up, or away from zero where `ties_away` is 1.
     """
-    low, high = lowering.bounds(lowering.op.output, half_away)
+    bounds = lowering.bounds(lowering.op.output, half_away)
     operands = (*sums, *by_channel(lowering, factors), lowering.constant(ties_away))
-    return lowering.add("tflgpu.requantize_channels_upwards", *operands, low=low, high=high)
+    return lowering.rounded("tflgpu.requantize_channels_upwards", *operands, bounds=bounds)
 
 
 def rounded_once_in_full(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
     """256 and 1 times the sums, times factors of 31 bits, [channels], rounded once."""
-    low, high = lowering.bounds(lowering.op.output, half_away)
+    bounds = lowering.bounds(lowering.op.output, half_away)
     operands = (*sums, *by_channel(lowering, factors))
-    return lowering.add("tflgpu.requantize_channels_once", *operands, low=low, high=high)
+    return lowering.rounded("tflgpu.requantize_channels_once", *operands, bounds=bounds)
 
 
 def by_channel(lowering: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:

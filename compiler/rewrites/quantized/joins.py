@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...ir import Tensor
@@ -26,13 +28,6 @@ def rescaled(lowering: Lowering, tensor: Tensor) -> Tensor:
         return centered
     zero = lowering.zero(tensor)
     scale = lowering.scale(tensor) * (np.float32(1) / lowering.scale(result))
-    low, high = lowering.bounds(result)
-    return lowering.add(
-        "tflgpu.rescale",
-        centered,
-        zero=float(zero),
-        scale=float(scale),
-        shift=float(np.float32(-zero) * scale),
-        low=float(low),
-        high=float(high),
-    )
+    shift = float(np.float32(-zero) * scale)
+    numbers: dict[str, Any] = {"zero": float(zero), "scale": float(scale), "shift": shift}
+    return lowering.rounded("tflgpu.rescale", centered, **numbers)

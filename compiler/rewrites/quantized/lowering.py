@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import Finding, UnsupportedError
 from ...ir import Array, Tensor, constant
 from ...ops.centered import FROM_CENTERED, TO_CENTERED
+from ...ops.elementwise import ELEMENTWISE
 from ...ops.fixed_point import FixedPoint, fixed_point
 from ..decompose.decomposition import Decomposition
 
@@ -147,6 +148,24 @@ class Lowering(Decomposition):
         result = self.add(FROM_CENTERED, value, dtype=like.dtype, zero_point=zero)
         result.quantization = like.quantization
         return result
+
+    def rounded(
+        self,
+        row: str,
+        *operands: Tensor,
+        bounds: tuple[int, int] | None = None,
+        **numbers: Any,
+    ) -> Tensor:
+        """The result of a row of `ops/rounding.py` or one like it, within `bounds`.
+
+        They are those of the operator's own result if they are left out.
+        """
+        limit = int if ELEMENTWISE[row].whole else float
+        low, high = map(limit, bounds or self.bounds(self.op.output))
+        plain: dict[str, Any] = {
+            n: tuple(v) if isinstance(v, FixedPoint) else v for n, v in numbers.items()
+        }
+        return self.add(row, *operands, **plain, low=low, high=high)
 
     def reinterpreted(self, value: Tensor, source: Tensor, result: Tensor) -> Tensor:
         """Centered integers of `source` as those of `result`, which stores the same integers.

@@ -36,22 +36,12 @@ def batch_matmul(lowering: Lowering) -> None:
         return
     products = _product(lowering, lowering.centered(first), lowering.centered(second))
     lowering.require_exact(count * lowering.reach(first) * lowering.reach(second))
-    low, high = lowering.bounds(result)
     if lowering.zero(second) == 0:
         scale = lowering.constant(product / lowering.scale(result))
-        value = lowering.add("tflgpu.requantize", products, scale, low=float(low), high=float(high))
+        value = lowering.rounded("tflgpu.requantize", products, scale)
     else:
-        multiplier, exponent = lowering.fixed_point(
-            float(np.float64(product) / np.float64(lowering.scale(result)))
-        )
-        value = lowering.add(
-            "tflgpu.requantize_rounded_twice",
-            products,
-            multiplier=multiplier,
-            exponent=exponent,
-            low=low,
-            high=high,
-        )
+        number = lowering.fixed_point(np.float64(product) / np.float64(lowering.scale(result)))
+        value = lowering.rounded("tflgpu.requantize_rounded_twice", products, factor=number)
     lowering.finish_centered(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...ir import Tensor
 from ...ops.quantized_softmax import powers_below
 from .int16_sums import bytes_of
-from .lowering import EXACT, INTEGERS, Lowering, lowers
+from .lowering import EXACT, Lowering, lowers
 
 
 @lowers("LOG_SOFTMAX")
@@ -20,16 +20,12 @@ def log_softmax(lowering: Lowering) -> None:
     total = lowering.add(
         "SUM", lowering.add("tflgpu.look_up", distance, table, offset=0), last, keep_dims=True
     )
-    zero = lowering.zero(result)
-    low, high = INTEGERS[result.dtype]
-    value = lowering.add(
+    value = lowering.rounded(
         *("tflgpu.requantize_log_softmax", x, most, lowering.add("LOG", total)),
         zero=float(lowering.zero(source)),
         source=float(scale),
         ratio=float(scale / lowering.scale(result)),
         scale=float(lowering.scale(result)),
-        low=float(low - zero),
-        high=float(high - zero),
     )
     lowering.finish_centered(value)
 
@@ -57,5 +53,5 @@ def l2_normalization(lowering: Lowering) -> None:
     else:
         exponent = lowering.add("tflgpu.add_exact", exponent, lowering.constant(7))
     name = "tflgpu.requantize_channels_rounded_twice"
-    value = lowering.add(name, zero, x, upper, lower, exponent, low=-128, high=127)
+    value = lowering.rounded(name, zero, x, upper, lower, exponent, bounds=(-128, 127))
     lowering.finish_centered(value)

@@ -131,15 +131,11 @@ def _compare_int16(lowering: Lowering) -> None:
 
 def _divide_int16(lowering: Lowering) -> None:
     """A quotient of int16, of which no table could hold all."""
-    factor = _factor_of_quotients(lowering)
-    low, high = lowering.bounds(lowering.op.output, half_away)
-    value = lowering.add(
+    value = lowering.rounded(
         "tflgpu.requantize_quotient",
         *(lowering.centered(lowering.op.operand(i)) for i in (0, 1)),
-        multiplier=factor.multiplier,
-        exponent=factor.exponent,
-        low=low,
-        high=high,
+        bounds=lowering.bounds(lowering.op.output, half_away),
+        factor=_factor_of_quotients(lowering),
     )
     lowering.finish_centered(value)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import frexp
-from typing import Any
 
 import numpy as np
 
@@ -157,14 +156,14 @@ class _Cell:
         factors = self._factors(1, source)
         zero = lowering.constant(0)
         name = "tflgpu.requantize_channels_rounded_twice"
-        return lowering.add(name, zero, sums, *factors, low=LOW, high=HIGH)
+        return lowering.rounded(name, zero, sums, *factors, bounds=(LOW, HIGH))
 
     def step(self, share: Tensor) -> Tensor:
         """One step from the inputs' contribution to the gates; returns the new output state."""
         lowering, op = self.lowering, self.op
         memory = self._sums(self.output, op.operand(OUTPUT_STATE), self.recurrent, None)
         operands = (lowering.constant(0), memory, *self.recurrent_factors, share)
-        joint = lowering.add("tflgpu.requantize_channels_onto", *operands, low=LOW, high=HIGH)
+        joint = lowering.rounded("tflgpu.requantize_channels_onto", *operands, bounds=(LOW, HIGH))
         axis, count = lowering.constant(1, "int32"), len(self.gates)
         pieces = lowering.several("SPLIT", (axis, joint), ["float32"] * count, num_splits=count)
         parts = dict(zip(self.gates, pieces, strict=True))
@@ -174,10 +173,12 @@ class _Cell:
         else:
             enter = lowering.add("SUB", lowering.constant(HIGH), forget)
         new = self._looked_up(self._normal(CELL, parts[CELL]), self.tanh)
-        low, high = max(-self.limit, LOW), min(self.limit, HIGH)
-        shifts: dict[str, Any] = {"first": 15, "second": 30 + self.cell_bits}
-        values = (forget, self.cell, enter, new)
-        self.cell = lowering.add("tflgpu.sum_of_products", *values, **shifts, low=low, high=high)
+        self.cell = lowering.rounded(
+            *("tflgpu.sum_of_products", forget, self.cell, enter, new),
+            bounds=(max(-self.limit, LOW), min(self.limit, HIGH)),
+            first=15,
+            second=30 + self.cell_bits,
+        )
         leave = self._activated(OUTPUT, parts[OUTPUT])
         self.output = self._hidden(leave, self._looked_up(self.cell, self.tanh_of_cell))
         return self.output
@@ -208,15 +209,11 @@ class _Cell:
             return sums
         scale = self.lowering.one_scale
         cell_scale = scale(self.op.operand(CELL_STATE))
-        factor = self.lowering.fixed_point(
-            np.float32(cell_scale * scale(weights)) / self._step(gate)
-        )
-        return self.lowering.add(
+        factor = np.float32(cell_scale * scale(weights)) / self._step(gate)
+        return self.lowering.rounded(
             *("tflgpu.requantize_product_onto", self.cell, self.lowering.centered(weights), sums),
-            multiplier=factor.multiplier,
-            exponent=factor.exponent,
-            low=LOW,
-            high=HIGH,
+            bounds=(LOW, HIGH),
+            factor=self.lowering.fixed_point(factor),
         )
 
     def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
@@ -230,18 +227,12 @@ class _Cell:
         least, most = INTEGERS["int8"]
         zero = lowering.zero(hidden)
         projection = op.input(PROJECTION)
-        limits: dict[str, Any]
-        if projection is None:
-            limits = {"low": least - zero, "high": most - zero}
-        else:
-            # LiteRT takes the zero point away where it should add it, and adds it to the sums.
-            limits = {"low": least + zero, "high": most + zero}
-        factor = lowering.fixed_point(scale)
-        value = lowering.add(
+        # LiteRT takes the zero point away where it should add it, and adds it to the sums.
+        moved = -zero if projection is None else zero
+        value = lowering.rounded(
             *("tflgpu.requantize_product_rounded_twice", leave, cell),
-            multiplier=factor.multiplier,
-            exponent=factor.exponent,
-            **limits,
+            bounds=(least + moved, most + moved),
+            factor=lowering.fixed_point(scale),
         )
         state = op.operand(OUTPUT_STATE)
         if projection is None:
@@ -266,9 +257,9 @@ class _Cell:
         factor, zero = lowering.fixed_point(scale), lowering.zero(state)
         limit = self._limit("proj_clip", state, INTEGERS["int8"][1])
         low, high = INTEGERS["int8"]
-        limits: dict[str, Any] = {"low": max(low, -limit) - zero, "high": min(high, limit) - zero}
-        numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
-        return lowering.add("tflgpu.requantize_rounded_twice", sums, **numbers, **limits)
+        bounds = max(low, -limit) - zero, min(high, limit) - zero
+        name = "tflgpu.requantize_rounded_twice"
+        return lowering.rounded(name, sums, bounds=bounds, factor=factor)
 
     def keep(self) -> None:
         """Keep the states until the next run."""

@@ -83,16 +83,8 @@ def _wide_sum(lowering: Lowering, count: int) -> Tensor:
 def _sum_of_int16(lowering: Lowering, count: int) -> None:
     """Rounded to float32, times one float32 factor, ties away from zero."""
     source, result = lowering.op.operand(0), lowering.op.output
-    low, high = lowering.bounds(result)
-    scale = float(lowering.scale(source) / lowering.scale(result))
-    value = lowering.add(
-        *("tflgpu.rescale", _wide_sum(lowering, count)),
-        zero=0.0,
-        scale=scale,
-        shift=0.0,
-        low=float(low),
-        high=float(high),
-    )
+    sums, scale = _wide_sum(lowering, count), float(lowering.scale(source) / lowering.scale(result))
+    value = lowering.rounded("tflgpu.rescale", sums, zero=0.0, scale=scale, shift=0.0)
     lowering.finish_centered(value)
 
 
@@ -108,9 +100,8 @@ def _mean_of_int16(lowering: Lowering, count: int) -> None:
         lowering.add("SUM", part, op.operand(1), **_kept(op))
         for part in bytes_of(lowering, lowering.centered(op.operand(0)))
     ]
-    low, high = INTEGERS["int16"]
-    operands = (*sums, *as_operands(lowering, [divided]))
-    value = lowering.add("tflgpu.requantize_channels_rounded_twice", *operands, low=low, high=high)
+    name, operands = "tflgpu.requantize_channels_rounded_twice", as_operands(lowering, [divided])
+    value = lowering.rounded(name, *sums, *operands, bounds=INTEGERS["int16"])
     lowering.finish_centered(lowering.reshape(value, op.output.shape))
 
 

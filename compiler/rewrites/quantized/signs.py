@@ -54,17 +54,11 @@ def absolute(lowering: Lowering) -> None:
 
 def _by_sign(lowering: Lowering, slopes: Tensor, above: float, below: float) -> None:
     """Factors that round twice; `below` is of the operand times the slopes."""
-    positive, negative = lowering.fixed_point(above), lowering.fixed_point(below)
-    low, high = lowering.bounds(lowering.op.output)
-    value = lowering.add(
+    value = lowering.rounded(
         "tflgpu.requantize_by_sign",
         lowering.centered(lowering.op.operand(0)),
         slopes,
-        positive=positive.multiplier,
-        positive_exponent=positive.exponent,
-        negative=negative.multiplier,
-        negative_exponent=negative.exponent,
-        low=low,
-        high=high,
+        positive=lowering.fixed_point(above),
+        negative=lowering.fixed_point(below),
     )
     lowering.finish_centered(value)

@@ -71,9 +71,7 @@ def _rounded(
     first, second = (lowering.one_scale(tensor) for tensor in factors)
     factor = lowering.fixed_point(np.float32(np.float32(first * second) / lowering.scale(result)))
     low, high = (bound - lowering.zero(result) for bound in INTEGERS[result.dtype])
-    return lowering.add(
-        name, *sums, multiplier=factor.multiplier, exponent=factor.exponent, low=low, high=high
-    )
+    return lowering.rounded(name, *sums, bounds=(low, high), factor=factor)
 
 
 def _sums(lowering: Lowering, columns: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
