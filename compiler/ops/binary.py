@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from .base import FLOATS, INTEGERS, among_operands
-from .elementwise import Elementwise, Formula, define_elementwise
+import numpy as np
+
+from ..ir import Array, Op
+from .base import FLOATS, INTEGERS, OpDef, among_operands, define, same_as_first
+from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
@@ -97,3 +101,21 @@ BINARY = {
 }
 
 define_elementwise(BINARY)
+
+
+ADD_PADDED = "tflgpu.add_padded"
+"""A sum whose second operand has fewer channels and is zero past the last."""
+
+
+def _add_padded(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    """The narrower operand is added to the leading channels of the wider one."""
+    wide, narrow = arrays
+    result = np.array(wide)
+    result[..., : narrow.shape[-1]] += narrow
+    return [result]
+
+
+ELEMENTWISE[ADD_PADDED] = Elementwise(lambda f, a, b: a + b)
+"""Accessors read zeros past the narrower operand's channels, so kernels just add."""
+
+define(OpDef(ADD_PADDED, same_as_first, IMPLEMENTATIONS, _add_padded))

@@ -39,9 +39,15 @@ from .base import (
 )
 from .byte_products import byte_products, multiplies_bytes
 from .elementwise import epilogue_operands, flattens
-from .grouped_weights import spread_groups
 from .split_sums import split_sums, splits
-from .weights import bias_slices, check_bias, constant_weights, pack_weights, wide_sums
+from .weights import (
+    bias_slices,
+    check_bias,
+    constant_weights,
+    pack_weights,
+    spread_groups,
+    wide_sums,
+)
 
 
 def window(op: Op) -> Window:

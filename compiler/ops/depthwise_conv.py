@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from .base import (
     Implementation,
     Launch,
     OpDef,
+    Step,
     Tile,
     TiledImplementation,
     TileLimits,
@@ -29,7 +31,7 @@ from .base import (
     define,
     slice_count,
 )
-from .depthwise_cost import SingleColumn
+from .base.cost import ADDRESS, BESIDES, stored_registers
 from .elementwise import epilogue_operands
 from .weights import bias_slices, check_bias, constant_weights
 
@@ -41,6 +43,37 @@ FEW_ROWS = 4
 """Pixels below each other where the profile does not say how many registers there are."""
 MAX_TAPS = 49
 """Most taps of a window that is written out."""
+
+
+@dataclass(frozen=True)
+class SingleColumn:
+    """A column of the output, with the window walked column by column.
+
+    Each pixel below the first one adds as many loads as its window moves down, and a store.
+    """
+
+    window: Window
+
+    def in_half(self, target: Target) -> bool:
+        return target.half_arithmetic
+
+    def step(
+        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
+    ) -> Step:
+        """Weights of a column of the window are held, a pixel and the next one, and where operands
+        of the epilogue lie, which is not where the result does.
+        """
+        window, device = self.window, target.device
+        rows = (pixels - 1) * window.stride_y + (window.height - 1) * window.dilation_y + 1
+        products = pixels * window.height * window.width
+        loads = window.width * (rows + window.height) + 1
+        paired = self.in_half(target) and device.paired_halves
+        wide = target.lanes // 2 if paired else target.lanes
+        addresses = ADDRESS * ((pixels if ragged else 0) + (operands > 0))
+        multiplying = wide * (pixels + window.height + 2) + addresses + BESIDES
+        registers = max(multiplying, stored_registers(pixels, wide, operands, target))
+        cost = products + device.load_cost * (loads + pixels)
+        return Step(products, loads, cost, registers, device.registers)
 
 
 def window(op: Op) -> Window:

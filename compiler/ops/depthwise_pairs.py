@@ -8,6 +8,7 @@ XNNPACK goes column by column; in half precision that does not show.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..target import Target
 from .base import (
     HALF_LANE,
     Launch,
+    Step,
     TileLimits,
     TileShape,
     Window,
@@ -23,11 +25,40 @@ from .base import (
     lane_of,
     slice_count,
 )
-from .depthwise_cost import COLUMNS, PairedColumns
+from .base.cost import BESIDES
 from .weights import bias_slices
+
+COLUMNS = 2
+"""Columns of the output that a work-item computes if pixels are loaded in pairs."""
 
 MAX_ROWS = 16
 """Rows of the output that it walks at most."""
+
+
+@dataclass(frozen=True)
+class PairedColumns:
+    """Two neighbouring columns in half precision, the window of which a loop walks row by row."""
+
+    window: Window
+
+    def in_half(self, target: Target) -> bool:
+        return target.half_arithmetic
+
+    def step(
+        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
+    ) -> Step:
+        """Weights stay packed, two halves a register, and so does what is loaded."""
+        window, lanes = self.window, target.lanes
+        taps = window.height * window.width
+        behind = (window.height - 1) // window.stride_y
+        rows = pixels + behind
+        seen = len(range(-window.left // 2 * 2, window.stride_x + window.width - window.left, 2))
+        products = rows * COLUMNS * taps
+        loads = rows * window.stride_y * seen + (taps + 2) // 2
+        kept = behind * COLUMNS * (lanes // 2 if target.device.paired_halves else lanes)
+        registers = kept + (1 + taps) * lanes // 2 + seen * lanes + BESIDES
+        cost = products + target.device.load_cost * (loads + pixels)
+        return Step(products, loads, cost, registers, target.device.registers)
 
 
 def unsuited(op: Op, window: Window, target: Target) -> str | None:

@@ -20,8 +20,8 @@ from ..ir import Array, Op
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, bhwc, define, slice_count
 from .elementwise import ELEMENTWISE
+from .lines import group_size
 from .weights import pack_weights
-from .work_group_reduction import group_size
 
 NAME = "tflgpu.fully_connected_chain"
 

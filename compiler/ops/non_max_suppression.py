@@ -1,4 +1,7 @@
-"""Non-maximum suppression: of overlapping boxes only the one with the highest score is kept."""
+"""Non-maximum suppression: of overlapping boxes only the one with the highest score is kept.
+
+TFLite_Detection_PostProcess decodes boxes from anchors before; it has shapes only.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +75,27 @@ def _too_long(op: Op, target: Target) -> str | None:
     return f"{boxes} boxes may take {iterations} iterations, but the driver ends loops at {limit}"
 
 
+def classes_for_a_box(op: Op) -> int:
+    """Classes that the outputs list per box."""
+    return int(op.attrs.get("max_classes_per_detection", 1))
+
+
+def _infer_detection(op: Op) -> list[Shape]:
+    """Boxes, classes, scores and their count; box encodings may have keypoints after the box."""
+    boxes, scores, anchors = (op.operand(i).shape for i in range(3))
+    classes, most = int(op.attrs.get("num_classes", 0)), int(op.attrs.get("max_detections", 0))
+    fits = len(boxes) == len(scores) == 3 and boxes[0] == 1 and boxes[2] >= 4
+    fits &= anchors == (*boxes[1:2], 4) and scores[:2] == boxes[:2]
+    fits &= 0 < classes <= scores[-1] and min(most, classes_for_a_box(op)) > 0
+    if not fits:
+        raise ModelError(
+            f"operator {op.index} {op.name}: boxes {list(boxes)}, scores {list(scores)}, anchors "
+            f"{list(anchors)}, {classes} classes and {most} detections do not match"
+        )
+    places = most * classes_for_a_box(op)
+    return [(1, places, 4), (1, places), (1, places), (1,)]
+
+
 _TYPES = ("float32", "int32")
 _NOTE = "the maximum output size must be a constant"
 
@@ -84,5 +108,10 @@ define(
         (Implementation("suppress", _build, _too_long, reads=LINEAR, writes=LINEAR, fuses=False),),
         None,
         _TYPES,
+    ),
+    OpDef(
+        "TFLite_Detection_PostProcess",
+        _infer_detection,
+        note="becomes non-maximum suppression",
     ),
 )

@@ -28,9 +28,8 @@ from .base import (
     slice_count,
 )
 from .elementwise import flattens
-from .lines import SQUARES, SUM, Lines
+from .lines import SQUARES, SUM, Lines, group_size, too_few_parts
 from .row_slices import no_long_rows
-from .work_group_reduction import group_size, too_few_parts
 
 NAME = "tflgpu.normalization"
 

@@ -1,4 +1,8 @@
-"""AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D. Averages ignore padding."""
+"""AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D. Averages ignore padding.
+
+tflgpu.average_pool_integers has averages of centered integers, rounded to the nearest, halves away.
+LiteRT adds up the integers themselves, so the zero point counts: it decides which way halves go.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from .base import (
     Traits,
     Window,
     among_operands,
+    by_attributes,
     define,
     image_launch,
     image_shape,
@@ -31,22 +36,28 @@ def infer(op: Op) -> list[Shape]:
     return [(image[0], rows, columns, image[3])]
 
 
-def _kernel(template: str) -> Implementation:
+def _kernel(template: str, *attributes: str) -> tuple[Implementation]:
     def build(op: Op, target: Target) -> Sequence[Launch]:
         shape = window(op)
+        variables = {"window": shape, **{key: op.attrs[key] for key in attributes}}
         flops = op.output.elements * shape.height * shape.width
-        return [image_launch(op, target, template, {"window": shape}, flops)]
+        return [image_launch(op, target, template, variables, flops)]
 
-    return Implementation(PurePosixPath(template).stem, build)
+    return (Implementation(PurePosixPath(template).stem, build),)
 
 
 define(
-    OpDef("AVERAGE_POOL_2D", infer, (_kernel("pool/average_pool.jinja"),), versions=3),
+    OpDef("AVERAGE_POOL_2D", infer, _kernel("pool/average_pool.jinja"), versions=3),
+    OpDef(
+        *("tflgpu.average_pool_integers", infer),
+        _kernel("pool/average_pool_integers.jinja", "zero", "low", "high"),
+        traits=Traits(range=by_attributes),
+    ),
     OpDef("L2_POOL_2D", infer, note="becomes SQUARE, AVERAGE_POOL_2D and SQRT"),
     OpDef(
         "MAX_POOL_2D",
         infer,
-        (_kernel("pool/max_pool.jinja"),),
+        _kernel("pool/max_pool.jinja"),
         versions=3,
         traits=Traits(range=among_operands),
     ),

@@ -1,10 +1,14 @@
-"""tflgpu.read_picture: a part of a picture of bytes, resized, as floats.
+"""Pictures of bytes as inputs and outputs.
 
     y = tflgpu.read_picture(x) top=0 left=420 height=1080 width=1080 rows=224 columns=224 channels=3
 
-It stands for a STRIDED_SLICE of pixels and channels, a CAST to float32, and the operator `resize`
-with half-pixel centers, if there is one, to `rows` x `columns`. One kernel computes all of it and
-reads only the pixels it needs.
+A part of a picture, resized, as floats. It stands for a STRIDED_SLICE of pixels and channels, a
+CAST to float32, and the operator `resize` with half-pixel centers, if there is one, to `rows` x
+`columns`. One kernel computes all of it and reads only the pixels it needs.
+
+    y = tflgpu.add_alpha(x)     [batch, height, width, 3] to [batch, height, width, 4]
+
+Pixels of three channels with a fourth that is 255, opaque.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from .base import LINEAR, SLICED, Implementation, Launch, OpDef, define, image_l
 from .resize import Scale
 
 READ_PICTURE = "tflgpu.read_picture"
+ADD_ALPHA = "tflgpu.add_alpha"
 
 _TEMPLATES = {
     "": "picture/read_picture.jinja",
@@ -51,6 +56,14 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     return [image_launch(op, target, _TEMPLATES[resize], variables, flops)]
 
 
+def _infer_alpha(op: Op) -> list[Shape]:
+    return [(*op.operand(0).shape[:-1], 4)]
+
+
+def _build_alpha(op: Op, target: Target) -> Sequence[Launch]:
+    return [image_launch(op, target, "picture/add_alpha.jinja", {})]
+
+
 define(
     OpDef(
         READ_PICTURE,
@@ -65,5 +78,6 @@ define(
             ),
         ),
         dtypes=("uint8", "float32"),
-    )
+    ),
+    OpDef(ADD_ALPHA, _infer_alpha, (Implementation("add_alpha", _build_alpha),)),
 )

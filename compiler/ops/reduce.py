@@ -28,9 +28,8 @@ from .base import (
     slice_count,
 )
 from .elementwise import Formula
-from .lines import LARGEST, SMALLEST, SUM, Fold, Lines
+from .lines import LARGEST, SMALLEST, SUM, Fold, Lines, group_size, too_few_parts
 from .row_slices import no_whole_rows
-from .work_group_reduction import group_size, too_few_parts
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR, with aligned corners or half-pixel centers."""
+"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR, with aligned corners or half-pixel centers.
+
+Resampler is MediaPipe's custom operator that samples an image at computed coordinates: x [batch,
+height, width, channels] is interpolated bilinearly at the coordinates in warp [batch, rows,
+columns, 2], whose last axis is (column, row). Pixels outside x are 0.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
 from .base import (
+    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -21,6 +27,7 @@ from .base import (
     among_operands,
     define,
     image_launch,
+    linear_grid,
 )
 
 
@@ -65,6 +72,23 @@ def _kernel(template: str, offset: float) -> Implementation:
     return Implementation(PurePosixPath(template).stem, build)
 
 
+def _infer_resampler(op: Op) -> list[Shape]:
+    image, warp = op.operand(0).shape, op.operand(1).shape
+    if len(image) != 4 or len(warp) != 4 or image[0] != warp[0] or warp[3] < 2:
+        raise ModelError(
+            f"operator {op.index} {op.name}: the image {list(image)} and the coordinates "
+            f"{list(warp)} must have rank 4, the same batch, and 2 values per coordinate"
+        )
+    return [(*warp[:3], image[3])]
+
+
+def _build_resampler(op: Op, target: Target) -> Sequence[Launch]:
+    reads = {"x": op.operand(0), "warp": op.operand(1)}
+    grid = linear_grid(op.output.elements)
+    flops = 12 * op.output.elements
+    return [Launch("resize/resampler.jinja", grid, reads, {"y": op.output}, flops=flops)]
+
+
 define(
     OpDef(
         "RESIZE_BILINEAR",
@@ -79,5 +103,10 @@ define(
         (_kernel("resize/resize_nearest.jinja", 0.0),),
         versions=4,
         traits=Traits(always, range=among_operands),
+    ),
+    OpDef(
+        "Resampler",
+        _infer_resampler,
+        (Implementation("resampler", _build_resampler, reads=LINEAR, writes=LINEAR),),
     ),
 )

@@ -1,9 +1,14 @@
-"""tflgpu.row_scales: the scales and the zero points with which rows of floats become integers.
+"""Rows of floats as integers: the scales and zero points of rows, alone or with the integers.
 
     s, z = tflgpu.row_scales(x)     x[..., channels], s[..., 1], z[..., 1]
 
 As tflgpu.row_scale and tflgpu.row_zero have them, from the least and the greatest number of each
 row. A kernel reads a row once; which of them a NaN counts as is left to the device.
+
+The core of tflgpu.quantized_rows, which is fused, is a tflgpu.row_scales and, of the same rows, a
+tflgpu.round_rows or tflgpu.quantize_rows:
+
+    s, z = tflgpu.row_scales(x)   i = tflgpu.round_rows(x, s, z)       outputs i, s, z
 """
 
 from __future__ import annotations
@@ -16,12 +21,14 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import numpy_functions
-from .base import LINEAR, Implementation, Launch, OpDef, define
-from .elementwise import flattens, rank_fits
+from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, define
+from .elementwise import ELEMENTWISE, flattens, rank_fits
 from .lines import LARGEST, SMALLEST, Lines
 from .row_rounding import ROW_ROUNDING
 
-NAME = "tflgpu.row_scales"
+ROW_SCALES = "tflgpu.row_scales"
+QUANTIZED_ROWS = "tflgpu.quantized_rows"
+ROUNDING = ("tflgpu.round_rows", "tflgpu.quantize_rows")
 
 _SCALE, _ZERO = ROW_ROUNDING["tflgpu.row_scale"], ROW_ROUNDING["tflgpu.row_zero"]
 
@@ -36,11 +43,6 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return scale, _ZERO.formula(numpy_functions, low, high, scale)
 
 
-def _written(launch: Launch, op: Op) -> Sequence[Launch]:
-    scale, zero = op.outputs
-    return [replace(launch, writes={"y": scale, "points": zero})]
-
-
 def lines(op: Op) -> Lines:
     """Rows of an operator, with the formulas of what they are scaled by."""
     variables = {
@@ -48,6 +50,21 @@ def lines(op: Op) -> Lines:
         **{"smallest": replace(SMALLEST, start=0.0), "largest": replace(LARGEST, start=0.0)},
     }
     return Lines(op, "reduce/row_scales.jinja", variables, 2 * op.operand(0).elements)
+
+
+def _written(launch: Launch, op: Op) -> Sequence[Launch]:
+    *integers, scales, points = op.outputs
+    if not integers:
+        return [replace(launch, writes={"y": scales, "points": points})]
+    return [
+        replace(
+            launch,
+            template="reduce/quantized_rows.jinja",
+            writes={"y": integers[0], "scales": scales, "points": points},
+            variables={**launch.variables, "rounded": ELEMENTWISE[op.core[-1].name].formula},
+            flops=launch.flops + 2 * integers[0].elements,
+        )
+    ]
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
@@ -58,14 +75,12 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
     return _written(lines(op).by_rows(), op)
 
 
+def _kernels(name: str) -> tuple[Implementation, ...]:
+    linear = Implementation(f"{name}_linear", _linear, reads=LINEAR, writes=LINEAR, fuses=False)
+    return Implementation(name, _sliced, rank_fits, fuses=False), linear
+
+
 define(
-    OpDef(
-        NAME,
-        infer,
-        (
-            Implementation("row_scales", _sliced, rank_fits, fuses=False),
-            Implementation("row_scales_linear", _linear, reads=LINEAR, writes=LINEAR, fuses=False),
-        ),
-        reference,
-    )
+    OpDef(ROW_SCALES, infer, _kernels("row_scales"), reference),
+    OpDef(QUANTIZED_ROWS, as_inferred, _kernels("quantized_rows")),
 )

@@ -21,9 +21,8 @@ from .base import (
     normalize_axis,
 )
 from .elementwise import flattens, rank_fits
-from .lines import LARGEST, SUM, Lines
+from .lines import LARGEST, SUM, Lines, group_size, too_few_parts
 from .row_slices import no_long_rows, no_whole_rows
-from .work_group_reduction import group_size, too_few_parts
 
 
 def softmax_axis(op: Op) -> int:

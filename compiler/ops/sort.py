@@ -1,12 +1,17 @@
-"""STABLEHLO_SORT, and tflgpu.sort: the last axis in order, and the places the values had.
+"""TOPK_V2, STABLEHLO_SORT and tflgpu.sort: the last axis in order, and the places the values had.
 
-Equal values keep their order. TOPK_V2 and tflgpu.sort of long rows are computed in steps by
-`top_k.py`; the kernel here compares all pairs of a row.
+Equal values keep their order. One kernel compares all pairs of a row. TOPK_V2 and tflgpu.sort of
+long rows are computed in steps: tflgpu.top_of_blocks, then tflgpu.merge_tops repeatedly. Each step
+keeps the first `count` values of every stretch of a row, in the order that `falling` and
+`nan_first` say, with their positions in the whole row. A stretch of the first step is a block of
+`length` values; a stretch of a merge is `lists` lists of the previous step, each of `length` values
+except that the last list of a row may be shorter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,16 +21,26 @@ from ..target import Target
 from .base import (
     ANY,
     LINEAR,
+    Build,
     Implementation,
     Launch,
     OpDef,
+    Reason,
     define,
     linear_grid,
     normalize_axis,
 )
+from .base.definition import no_reason
 
 SORT = "tflgpu.sort"
 """x -> values, places. Attributes: `falling`, whether the largest is first, and `nan_first`."""
+BLOCKS = "tflgpu.top_of_blocks"
+MERGE = "tflgpu.merge_tops"
+
+FEW_RATIO = 8
+"""Values per kept value from which insertion is worthwhile."""
+MAX_MOVES = 1 << 19
+"""Moves that insertion may take in the worst case, which is a row in ascending order."""
 
 
 def axis_of(op: Op) -> int:
@@ -47,7 +62,6 @@ def _infer(op: Op) -> list[Shape]:
 
 def _build(op: Op, target: Target) -> Sequence[Launch]:
     x = op.operand(0)
-    size = x.shape[-1]
     values, places = op.outputs
     return [
         Launch(
@@ -55,8 +69,13 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
             linear_grid(x.elements),
             {"x": x},
             {"y": values, "places": places},
-            variables={**op.attrs, "size": size, "count": size},
-            flops=x.elements * size,
+            variables={
+                "falling": op.attrs.get("falling", True),
+                "nan_first": op.attrs.get("nan_first", False),
+                "size": x.shape[-1],
+                "count": values.shape[-1],
+            },
+            flops=x.elements * x.shape[-1],
         )
     ]
 
@@ -71,10 +90,103 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.take_along_axis(values, places, -1), places.astype(np.int32)]
 
 
-_KERNELS = (Implementation("top", _build, reads=LINEAR, writes=LINEAR, fuses=False),)
+def _infer_top(op: Op) -> list[Shape]:
+    shape, count = op.operand(0).shape, int(op.number(1))
+    if not shape or not 0 <= count <= shape[-1]:
+        raise ModelError(
+            f"operator {op.index} {op.name}: cannot take {count} values along the last axis of "
+            f"{list(shape)}"
+        )
+    return [(*shape[:-1], count)] * 2
+
+
+def _reference_top(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    values, count = arrays[0], int(arrays[1].reshape(-1)[0])
+    falling = -values if values.dtype.kind == "f" else -values.astype(np.int64)
+    places = np.argsort(falling, -1, kind="stable")[..., :count]
+    return [np.take_along_axis(values, places, -1), places.astype(op.outputs[1].dtype)]
+
+
+def inserts(size: int, count: int, target: Target) -> bool:
+    """Whether one work-item can find the largest `count` of `size` values fast by insertion."""
+    alone = target.on_processor
+    return alone and 0 < count <= size // FEW_RATIO and size * count <= MAX_MOVES
+
+
+def _few_are_kept(op: Op, target: Target) -> str | None:
+    size, count = op.operand(0).shape[-1], op.output.shape[-1]
+    return None if inserts(size, count, target) else f"inserting {count} of {size} values is slow"
+
+
+def _insert(op: Op, target: Target) -> Sequence[Launch]:
+    (launch,) = _build(op, target)
+    rows = op.output.elements // op.output.shape[-1]
+    grid, flops = (rows, 1, 1), op.operand(0).elements
+    template = "sort/top_insertion.jinja"
+    return [replace(launch, template=template, grid=grid, flops=flops, heavy=True)]
+
+
+def _span(op: Op) -> int:
+    """Values of a stretch."""
+    return int(op.attrs["length"] * op.attrs.get("lists", 1))
+
+
+def infer(op: Op) -> list[Shape]:
+    """Values and positions kept of each row: at most `count` per stretch."""
+    *rows, size = op.operand(0).shape
+    whole, rest = divmod(size, _span(op))
+    count = op.attrs["count"]
+    return [(*rows, whole * min(count, _span(op)) + min(count, rest))] * 2
+
+
+def _launch(op: Op, template: str, steps: int) -> Sequence[Launch]:
+    """One work-item per value, which takes `steps` comparisons with others."""
+    values = op.operand(0)
+    size, span = values.shape[-1], _span(op)
+    blocks = -(-size // span)
+    reads = dict(zip(("x", "origins"), op.reads, strict=False))
+    return [
+        Launch(
+            template,
+            (min(span, size), blocks * (values.elements // size), 1),
+            reads,
+            {"y": op.outputs[0], "places": op.outputs[1]},
+            variables={
+                **op.attrs,
+                "count": min(op.attrs["count"], span),
+                "size": size,
+                "blocks": blocks,
+                "kept": op.output.shape[-1],
+                "step": 1 << (op.attrs["length"].bit_length() - 1),
+            },
+            flops=values.elements * steps,
+        )
+    ]
+
+
+def _build_blocks(op: Op, target: Target) -> Sequence[Launch]:
+    return _launch(op, "sort/top_blocks.jinja", op.attrs["length"])
+
+
+def _build_merge(op: Op, target: Target) -> Sequence[Launch]:
+    return _launch(op, "sort/top_merge.jinja", op.attrs["lists"] * op.attrs["length"].bit_length())
+
+
+def _kernel(name: str, build: Build, reason: Reason = no_reason) -> tuple[Implementation]:
+    return (Implementation(name, build, reason, reads=LINEAR, writes=LINEAR, fuses=False),)
+
 
 define(
-    OpDef(SORT, _infer, _KERNELS, _reference, ANY),
+    OpDef(
+        "TOPK_V2",
+        _infer_top,
+        (*_kernel("top_insertion", _insert, _few_are_kept), *_kernel("top", _build)),
+        _reference_top,
+        ANY,
+        note="k must be a constant",
+        versions=3,
+    ),
+    OpDef(SORT, _infer, _kernel("top", _build), _reference, ANY),
     OpDef(
         "STABLEHLO_SORT",
         _infer_stablehlo,
@@ -82,4 +194,6 @@ define(
         note="by one operand, rising or falling; zeros of either sign are equal; LiteRT has no "
         "kernel",
     ),
+    OpDef(BLOCKS, infer, _kernel("top_blocks", _build_blocks), dtypes=ANY),
+    OpDef(MERGE, infer, _kernel("top_merge", _build_merge), dtypes=ANY),
 )

@@ -1,6 +1,6 @@
 """SPARSE_TO_DENSE: values at given places, and one value everywhere else; shapes only.
 
-`rewrites/decompose/sparse_to_dense.py` decomposes it.
+`rewrites/decompose/indices.py` decomposes it.
 """
 
 from __future__ import annotations

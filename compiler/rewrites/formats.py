@@ -17,9 +17,8 @@ import numpy as np
 from ..errors import OptionError
 from ..formats import RESIZES, PictureFormat, ScoresFormat, input_format, output_format
 from ..ir import Array, Graph, Op, Shape, Tensor, constant
-from ..ops.add_alpha import ADD_ALPHA
 from ..ops.centered import FROM_CENTERED
-from ..ops.read_picture import READ_PICTURE
+from ..ops.read_picture import ADD_ALPHA, READ_PICTURE
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 

@@ -1,30 +1,35 @@
 """Branches and loops whose control flow follows from constants are replaced by what they run.
 
-    y = IF(c, x)          becomes   the operators of the branch that the constant c selects,
-                                    or of both, where c is computed (see select_branch)
+    y = IF(c, x)          becomes   the operators of the branch that the constant c selects
+                                    or, where c is computed, t = branch for true(x)
+                                    e = other one(x)   y = SELECT_V2(c, t, e)
     i, y = WHILE(i, x)    becomes   its body, once per iteration, if constants decide the condition
 
-Each iteration may produce new constants, so shapes and constants are inferred again after each.
+Running both branches is possible where they keep nothing from run to run, and pays where they are
+small. Each iteration may produce new constants, so shapes and constants are inferred again after
+each.
 Other branches and loops can only run on LiteRT, and are set aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...errors import Finding, ModelError
 from ...ir import Array, Graph, Op, Tensor
 from ...ir.inline import inline, substitute
 from ...ops.control_flow import CONTROL
 from ...target import Target
+from ..decompose.resolve_variables import VARIABLES
 from ..rewrite import Attempt, graph_rewrite
 from .infer_and_fold import infer_and_fold
-from .select_branch import select_branch, unselectable
 
 MAX_ROUNDS = 1000
 """Most iterations of a loop that is unrolled."""
 MAX_OPERATORS = 20_000
 """Most operators of an unrolled loop."""
+MOST = 64
+"""Most operators of two branches that both run."""
 
 
 @graph_rewrite()
@@ -35,20 +40,21 @@ def resolve_control_flow(graph: Graph, target: Target) -> Iterator[Attempt]:
             if op not in graph:
                 continue
             if op.name == "IF" and op.operand(0).data is None:
-                _check_branches(graph, op)
-                reason = unselectable(graph, op, target)
+                for called in _branches(graph, op)[0]:
+                    _check(op, called, len(op.inputs) - 1, len(op.outputs))
+                reason = _unselectable(graph, op, target)
                 yield Attempt((op,), reason)
                 if reason is None:
-                    select_branch(graph, op, target)
+                    _select_branch(graph, op, target)
                 else:
                     _set_aside(graph, op, reason, target)
                 continue
-            called = _branch(graph, op) if op.name == "IF" else _rounds(graph, op, target)
-            yield Attempt((op,), called if isinstance(called, str) else None)
-            if isinstance(called, str):
-                _set_aside(graph, op, called, target)
+            bodies = _branch(graph, op) if op.name == "IF" else _rounds(graph, op, target)
+            yield Attempt((op,), bodies if isinstance(bodies, str) else None)
+            if isinstance(bodies, str):
+                _set_aside(graph, op, bodies, target)
             else:
-                _unroll(graph, op, called, target)
+                _unroll(graph, op, bodies, target)
 
 
 def _set_aside(graph: Graph, op: Op, reason: str, target: Target) -> None:
@@ -59,16 +65,9 @@ def _set_aside(graph: Graph, op: Op, reason: str, target: Target) -> None:
 
 def _branch(graph: Graph, op: Op) -> list[Graph]:
     """The branch that a constant condition selects."""
-    holds = op.number(0)
-    called = graph.subgraphs[op.attrs[f"{'then' if holds else 'else'}_subgraph_index"]]
+    called = _branches(graph, op)[0][0 if op.number(0) else 1]
     _check(op, called, len(op.inputs) - 1, len(op.outputs))
     return [called]
-
-
-def _check_branches(graph: Graph, op: Op) -> None:
-    for name in ("then", "else"):
-        called = graph.subgraphs[op.attrs[f"{name}_subgraph_index"]]
-        _check(op, called, len(op.inputs) - 1, len(op.outputs))
 
 
 def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
@@ -96,7 +95,7 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
     return f"it has more than {MAX_ROUNDS} iterations or {MAX_OPERATORS} operators once unrolled"
 
 
-def _trial(graph: Graph, values: list[Tensor]) -> Graph:
+def _trial(graph: Graph, values: Sequence[Tensor]) -> Graph:
     """A graph with `values` as its inputs and the subgraphs of `graph`, to be thrown away."""
     trial = Graph()
     trial.subgraphs = graph.subgraphs
@@ -130,3 +129,56 @@ def _check(op: Op, called: Graph, inputs: int, outputs: int) -> None:
             f"operator {op!r} needs a subgraph with {inputs} inputs and {outputs} outputs, but the "
             f"one it refers to has {len(called.inputs)} and {len(called.outputs)}"
         )
+
+
+def _unselectable(graph: Graph, op: Op, target: Target) -> str | None:
+    """Why an IF whose condition is computed cannot run both branches; None if it can."""
+    branches, values = _branches(graph, op)
+    computed = "the condition is computed while the model runs"
+    if op.operand(0).elements != 1:
+        return f"{computed}, and it is not a single value"
+    if sum(map(len, branches)) > MOST:
+        return f"{computed}, and its branches have more than {MOST} operators"
+    if any(_keeps(other) for branch in branches for other in branch.ops):
+        return f"{computed}, and a branch keeps values from run to run or calls a subgraph"
+    first, second = (_forms(graph, op, branch, values, target) for branch in branches)
+    if first != second:
+        return f"{computed}, and its branches give results of unlike shapes or types"
+    return None
+
+
+def _select_branch(graph: Graph, op: Op, target: Target) -> None:
+    """Replace an IF by both branches, and a select for each result."""
+    branches, values = _branches(graph, op)
+    results = zip(*(inline(graph, branch, values, op) for branch in branches), strict=True)
+    selected = []
+    for output, (first, second) in zip(op.outputs, results, strict=True):
+        result = Tensor(f"{output.name}/selected", first.shape, first.dtype)
+        result.quantization = first.quantization
+        operands = (op.operand(0), first, second)
+        graph.add(Op("SELECT_V2", operands, (result,), {}, op.index, origins=op.origins))
+        selected.append(result)
+    substitute(graph, op, selected)
+    infer_and_fold(graph, target)
+
+
+def _branches(graph: Graph, op: Op) -> tuple[list[Graph], list[Tensor]]:
+    """The branches for true and for false, and what they read."""
+    branches = [graph.subgraphs[op.attrs[f"{name}_subgraph_index"]] for name in ("then", "else")]
+    return branches, [op.operand(position) for position in range(1, len(op.inputs))]
+
+
+def _keeps(op: Op) -> bool:
+    """Whether an operator reads or writes what is kept between runs, or calls other subgraphs."""
+    calls = any(key.endswith("_subgraph_index") for key in op.attrs)
+    return calls or op.name in VARIABLES or any(tensor.variable for tensor in op.reads)
+
+
+def _forms(
+    graph: Graph, op: Op, branch: Graph, values: Sequence[Tensor], target: Target
+) -> list[tuple[object, ...]]:
+    """Shapes, types and quantization of the results of a branch."""
+    trial = _trial(graph, values)
+    trial.outputs = inline(trial, branch, values, op)
+    infer_and_fold(trial, target)
+    return [(tensor.shape, tensor.dtype, tensor.quantization) for tensor in trial.outputs]

@@ -1,4 +1,4 @@
-"""Sums, conversions, norms and selections are decomposed into simpler operators."""
+"""Sums, conversions, comparisons, norms and selections become simpler operators."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
+from ...ops.logic import DIRECTIONS, direction, in_total_order
 from .decomposition import Decomposition, decomposes
 
 
@@ -105,4 +106,46 @@ def local_response_normalization(here: Decomposition) -> str | None:
     sums = here.add("CONV_2D", here.add("SQUARE", x), weights, bias, **window)
     power = here.add("POW", sums, here.constant(-float(attrs.get("beta", 0.0))))
     here.finish(here.add("MUL", x, power))
+    return None
+
+
+@decomposes("L2_POOL_2D")
+def l2_pool(here: Decomposition) -> str | None:
+    """The root of the average of the squares in each window."""
+    squares = here.add("SQUARE", here.op.operand(0))
+    means = here.add("AVERAGE_POOL_2D", squares, **here.op.attrs)
+    here.finish(here.add("SQRT", means))
+    return None
+
+
+@decomposes("STABLEHLO_COMPARE")
+def compare(here: Decomposition) -> str | None:
+    """In total order, a comparison would have to look at the bits of zeros and NaN."""
+    if in_total_order(here.op):
+        return "it compares in total order"
+    name = DIRECTIONS[direction(here.op)][0]
+    here.finish(here.add(name, here.op.operand(0), here.op.operand(1), dtype="bool"))
+    return None
+
+
+@decomposes("FAKE_QUANT")
+def fake_quant(here: Decomposition) -> str | None:
+    """The range is moved so that 0 is one of the numbers; all in float32, as in LiteRT."""
+    attrs = here.op.attrs
+    least, most = (np.float32(attrs.get(name, 0.0)) for name in ("min", "max"))
+    last = np.float32(2 ** int(attrs.get("num_bits", 0)) - 1)
+    if not least <= 0 <= most or least == most or last < 1 or attrs.get("narrow_range", False):
+        raise ModelError(
+            f"operator {here.op!r}: its range is narrow, or not one of numbers around 0: "
+            f"{least} to {most}"
+        )
+    scale = (most - least) / last
+    zero = np.clip(np.floor(-least / scale + np.float32(0.5)), 0, last)
+    options: dict[str, Any] = {
+        "least": float(-zero * scale),
+        "most": float((last - zero) * scale),
+        "scale": float(scale),
+        "inverse": float(np.float32(1) / scale),
+    }
+    here.finish(here.add("tflgpu.fake_quant", here.op.operand(0), **options))
     return None

@@ -1,4 +1,7 @@
-"""TFLite_Detection_PostProcess is decomposed into box decoding, suppression and lookups."""
+"""TFLite_Detection_PostProcess is decomposed into box decoding, suppression and lookups.
+
+NON_MAX_SUPPRESSION_V4 and _V5 become tflgpu.suppress.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ from math import prod
 import numpy as np
 
 from ...ir import Op, Shape, Tensor
-from ...ops import detection_postprocess as detection_op
-from ...ops.non_max_suppression import SUPPRESS
+from ...ops.non_max_suppression import SUPPRESS, classes_for_a_box
 from .decomposition import Decomposition, decomposes
 
 
@@ -38,7 +40,7 @@ def detections(here: Decomposition, boxes: Tensor, scores: Tensor) -> None:
 
 def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
     """Fast suppression: of boxes by their best class's score; then each box's best classes."""
-    places = detection_op.classes_for_a_box(here.op)
+    places = classes_for_a_box(here.op)
     count = min(places, named.shape[1])
     operands = named, here.constant(count, "int32")
     values, classes = here.several("TOPK_V2", operands, ("float32", "int32"))
@@ -159,3 +161,16 @@ def _suppressed(
     types = ("int32", "float32", "int32", "float32")
     kept, values, number, _ = here.several(SUPPRESS, operands, types)
     return kept, values, number
+
+
+@decomposes("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
+def suppress(here: Decomposition) -> str | None:
+    """Only V5 suppresses softly; for V4 sigma is 0."""
+    op = here.op
+    operands = [op.operand(position) for position in range(5)]
+    softly = op.name.endswith("5")
+    sigma = op.operand(5) if softly else here.constant(0.0)
+    types = ("int32", "float32", "int32", "float32")
+    kept, scores, count, _ = here.several(SUPPRESS, (*operands, sigma), types)
+    here.finish(*((kept, scores, count) if softly else (kept, count)))
+    return None

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ...errors import Finding, UnsupportedError
 from ...ir import Graph, Op, Tensor
-from ...ops.bidirectional import AUXILIARY, layers
+from ...ops.recurrent import AUXILIARY, layers
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .decomposition import Decomposition

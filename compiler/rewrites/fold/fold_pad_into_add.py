@@ -7,7 +7,7 @@ becomes   y = tflgpu.add_padded(c, r)
 from __future__ import annotations
 
 from ...ir import Graph, Op
-from ...ops.add_padded import NAME
+from ...ops.binary import ADD_PADDED
 from ...ops.pad import fill, paddings
 from ..rewrite import Declined, rewrite
 
@@ -26,6 +26,6 @@ def fold_pad_into_add(graph: Graph, pad: Op, add: Op) -> Declined | None:
     if narrow.shape[-1] == 1:
         return Declined("a single channel would broadcast to all channels")
     graph.set_inputs(add, (wide, narrow))
-    add.name = NAME
+    add.name = ADD_PADDED
     graph.remove(pad)
     return None

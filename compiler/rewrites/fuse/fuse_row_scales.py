@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op
-from ...ops.quantized_rows import NAME, ROUNDING
-from ...ops.row_scales import NAME as ROW_SCALES
+from ...ops.row_scales import QUANTIZED_ROWS, ROUNDING, ROW_SCALES
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
@@ -31,7 +30,7 @@ def fuse_row_scales(graph: Graph, target: Target) -> Iterator[Attempt]:
             outputs = (rounding.output, *op.outputs)
             graph.remove(rounding)
             graph.remove(op)
-            graph.add(FusedOp(NAME, (*op.ops, *rounding.ops), (), outputs))
+            graph.add(FusedOp(QUANTIZED_ROWS, (*op.ops, *rounding.ops), (), outputs))
 
 
 def _rounds(op: Op, scales: Op) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.base import slice_count
+from ...ops.lines import group_size
 from ...ops.reduce import REDUCTIONS, axes, nan_by_place
-from ...ops.work_group_reduction import group_size
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .fuse_fully_connected_chain import LARGEST_IMAGE

@@ -7,9 +7,15 @@
 
 Converters write PyTorch's pixel shuffle this way, one axis at a time. `merge_around_reshape` does
 with fewer axes what it can.
+
+The axes are cut into the finest ones of two shapes of the same entries: [32,2,9216,2] and
+[32,2,96,192] both consist of the axes 32, 2, 96, 96 and 2; [6,4] and [4,6] have none in common.
 """
 
 from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from operator import mul
 
 import numpy as np
 
@@ -17,7 +23,6 @@ from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops import RESHAPES
 from ...ops.transpose import permutation
 from ..rewrite import Declined, rewrite
-from .common_axes import common_axes
 
 
 @rewrite("TRANSPOSE", RESHAPES, "TRANSPOSE")
@@ -51,3 +56,26 @@ def _become(
     graph.set_outputs(op, (output,))
     graph.set_inputs(op, inputs)
     op.name, op.attrs = name, attrs
+
+
+Parts = list[list[int]]
+"""For each axis of a shape the numbers of the finest axes that it consists of."""
+
+
+def common_axes(before: Shape, after: Shape) -> tuple[Shape, Parts, Parts] | None:
+    """The sizes of the finest axes, without ones, and which of them the axes of each shape are.
+
+    Returns None if there are none, or an axis has size 0.
+    """
+    if 0 in before:
+        return None
+    ends = [list(accumulate(shape, mul, initial=1)) for shape in (before, after)]
+    cuts = sorted({end for each in ends for end in each})
+    if any(end % start for start, end in pairwise(cuts)):
+        return None
+    sizes = tuple(end // start for start, end in pairwise(cuts))
+    place = {end: position for position, end in enumerate(cuts)}
+    first, second = (
+        [list(range(place[start], place[end])) for start, end in pairwise(each)] for each in ends
+    )
+    return sizes, first, second

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from .computed_weights import product_of_rows
 from .exact_sums import exact_sums
 from .hybrid import hybrid, hybrid_transposed
 from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 from .layer import Layer
 from .lowering import INTEGERS, Lowering, lowers
+from .matrices import product_of_rows
 from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK, beyond_blocks
 
 

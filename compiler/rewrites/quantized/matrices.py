@@ -1,4 +1,8 @@
-"""BATCH_MATMUL: products of quantized matrices, of which both may be computed."""
+"""Products of quantized matrices, of which both may be computed.
+
+BATCH_MATMUL, and FULLY_CONNECTED with weights that the model computes: a product of the rows of
+both operands. LiteRT leaves it to its own kernels, and so it does with weights of int16.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Tensor
+from ...ir import Array, Tensor
 from ...ops.batch_matmul import matrices
 from .hybrid import hybrid_product
-from .int16_sums import BYTE, bytes_of, rounded_once
+from .int16_sums import BYTE, bytes_of, rounded_once, rounded_once_in_full, rounded_twice
 from .lowering import INTEGERS, Lowering, lowers
 
 Product = Callable[[Tensor, Tensor], Tensor]
@@ -69,3 +73,56 @@ def sums_of_parts(
         lowering.add("tflgpu.add_exact", *middle),
         product(low, other_low),
     ]
+
+
+def product_of_rows(lowering: Lowering) -> None:
+    """The sums of products of integers, plus a constant bias, scaled."""
+    op = lowering.op
+    first, second, result = op.operand(0), op.operand(1), op.output
+    count = second.shape[1]
+    second_scale = lowering.scale(second) if second.constant else lowering.one_scale(second)
+    product = lowering.scale(first) * second_scale
+    if product.ndim:
+        # LiteRT multiplies single scales in float32, those of channels in float64.
+        product = np.float64(lowering.scale(first)) * second_scale
+    factors = np.asarray(np.float64(product) / lowering.scale(result))
+
+    def multiply(x: Tensor, y: Tensor) -> Tensor:
+        rows = lowering.reshape(x, (-1, count))
+        return lowering.add("BATCH_MATMUL", rows, y, adj_x=False, adj_y=True)
+
+    if first.dtype == "int16":
+        sums = sums_of_parts(lowering, first, second, multiply, count)
+    else:
+        lowering.require_exact(count * lowering.reach(first) * lowering.reach(second))
+        whole = multiply(lowering.centered(first), lowering.centered(second))
+        sums = [lowering.constant(0), whole]
+    bias = op.input(2)
+    sums = _with_bias(lowering, sums, bias)
+    wide = bias is not None and bias.dtype == "int64"
+    if second.dtype == "int16":
+        if wide and op.attrs.get("quantized_bias_type") != "int64":
+            raise lowering.declined("its options do not say that its bias has 64 bits")
+        value = rounded_once(lowering, sums, factors)
+    elif wide:
+        value = rounded_once_in_full(lowering, sums, factors)
+    else:
+        value = rounded_twice(lowering, sums, factors, 0.0)
+    lowering.finish_centered(lowering.reshape(value, result.shape))
+
+
+def _with_bias(lowering: Lowering, sums: list[Tensor], bias: Tensor | None) -> list[Tensor]:
+    """A constant bias, in parts like those of the sums, added to each."""
+    if bias is None:
+        return sums
+    if bias.data is None:
+        raise lowering.declined("its bias is computed while the model runs")
+    rest: Array = bias.data.astype(np.int64).reshape(-1)
+    parts: list[Array] = []
+    while len(parts) < len(sums) - 1:
+        upper = (rest + 128) >> 8
+        parts.insert(0, rest - 256 * upper)
+        rest = upper
+    lowering.require_exact(float(np.abs(rest).max(initial=0)))
+    added = zip(sums, [rest, *parts], strict=True)
+    return [lowering.add("tflgpu.add_exact", one, lowering.constant(part)) for one, part in added]

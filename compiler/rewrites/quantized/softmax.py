@@ -1,11 +1,24 @@
-"""SOFTMAX of integers."""
+"""SOFTMAX of integers; of int16, by powers and a reciprocal from tables of 512 straight lines.
+
+d = x - largest of the row                     at most 0
+p = powers of d, with 15 fractional bits       t = their sum
+y = p * reciprocal of t, shifted by as many bits as t has before the point
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .int16_softmax import int16_softmax
+from ...ir import Array, Tensor, constant
+from .int16_lines import all_results
 from .lowering import INTEGERS, Lowering, lowers
+
+RANGE = 65535
+"""Steps from the least to the greatest int16."""
+ONE = 32767
+"""What stands for 1 with 15 fractional bits."""
+SCALE = 32768.0
+"""What results are multiplied by."""
 
 
 @lowers("SOFTMAX")
@@ -13,7 +26,7 @@ def softmax(lowering: Lowering) -> None:
     """Powers of the distance from the largest integer of a row, from a table of 256."""
     source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "int16":
-        int16_softmax(lowering)
+        _of_int16(lowering)
         return
     factor = np.float32(lowering.scale(source) * np.float32(lowering.op.attrs.get("beta", 0.0)))
     low, high = INTEGERS[result.dtype]
@@ -27,3 +40,35 @@ def softmax(lowering: Lowering) -> None:
         high=float(high - zero),
     )
     lowering.finish_centered(value)
+
+
+def _of_int16(lowering: Lowering) -> None:
+    """As LiteRT's own kernels compute it."""
+    op = lowering.op
+    source, result = op.operand(0), op.output
+    count = source.shape[-1]
+    if result.dtype != "int16":
+        raise lowering.declined("its operand is int16, but its result is not")
+    lowering.require_exact(count * ONE)
+    x = lowering.centered(source)
+    last = lowering.last_axis(source)
+    distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
+    beta = np.float32(op.attrs.get("beta", 0.0))
+    factor = lowering.fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
+    name = "tflgpu.requantize_rounded_twice"
+    scaled = lowering.rounded(name, distance, bounds=(-RANGE, 0), factor=factor)
+    powers = _looked_up(lowering, "powers", scaled, RANGE, all_results(np.exp, -10.0, 0.0, SCALE))
+    total = lowering.add("SUM", powers, last, keep_dims=True)
+    unit = lowering.add("tflgpu.power_below", total)
+    place = lowering.add("tflgpu.normalized", total, unit)
+    reciprocals = all_results(lambda value: 1 / (1 + value), 0.0, 1.0, SCALE)
+    # One more entry, for what is rounded up to 2.
+    reciprocal = _looked_up(
+        lowering, "reciprocals", place, -(1 << 16), np.append(reciprocals, reciprocals[-1])
+    )
+    lowering.finish_centered(lowering.add("tflgpu.share", powers, reciprocal, unit))
+
+
+def _looked_up(lowering: Lowering, name: str, index: Tensor, offset: int, entries: Array) -> Tensor:
+    table = constant(f"{lowering.op.output.name}/{name}", entries.astype(np.float32))
+    return lowering.add("tflgpu.look_up", index, table, offset=offset)

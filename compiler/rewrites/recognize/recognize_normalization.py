@@ -19,9 +19,9 @@ import numpy as np
 
 from ...ir import Graph, Op, Tensor
 from ...ops.base import slice_count
+from ...ops.lines import group_size
 from ...ops.normalization import NAME
 from ...ops.reduce import axes
-from ...ops.work_group_reduction import group_size
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .region import leading_to, needed_outside, remove_region
