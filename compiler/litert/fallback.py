@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from ..errors import Finding, ModelError, OptionError, PassError, UnsupportedError
 from ..frontend.model_file import Model
@@ -14,6 +15,9 @@ from .child import Child
 from .partition import Partition, partition
 from .parts import part_file, part_inputs
 from .reference import ReferenceMissingError
+
+BEYOND_MEMORY = {("MATRIX_DIAG", "bool"): "LiteRT writes truth values as floats, beyond its memory"}
+"""What LiteRT's kernels of an operator and a type of results do, so that they must not run."""
 
 Interface = tuple[list[int] | None, str]
 """What LiteRT says of an input or output: shape, None if known only in a run, and dtype."""
@@ -46,7 +50,8 @@ class LitertShapes:
 def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Finding]:
     """Findings for the operators that the user names for LiteRT, by index in the model file.
 
-    `wanted` has names and indices; OptionError if one matches no operator.
+    `wanted` has names and indices; OptionError if one matches no operator, or one that LiteRT must
+    not run.
     """
     findings = {}
     for item in wanted:
@@ -57,6 +62,10 @@ def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Findi
                 f"fallback_ops: the model has no operator {item!r}; it has {len(graph)}: {names}"
             )
         for op in matched:
+            if wrong := _beyond_memory(op):
+                raise OptionError(
+                    f"fallback_ops: operator {op.index} {op.name} must stay on the device: {wrong}"
+                )
             findings[op.index] = Finding(op.index, op.name, "the option fallback_ops names it")
     return findings
 
@@ -75,7 +84,7 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
     of all operators on LiteRT, in the order of the model file. UnsupportedError if LiteRT cannot
     run the whole model either, ReferenceMissingError if it is not installed.
     """
-    found = partition(graph, hosted)
+    found = _partition(graph, hosted)
     with Child() as child:
         failure = _failure(graph, found, child)
         if failure is not None:
@@ -86,11 +95,28 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
                 # Operators of formats stand for none of the file.
                 if op.origins and op.name != LITERT
             }
-            found = partition(graph, everything | dict(hosted))
+            found = _partition(graph, everything | dict(hosted))
             if _failure(graph, found, child) is not None:
                 raise UnsupportedError(failure)
     found.apply(graph)
     return in_order(found.findings.values())
+
+
+def _partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
+    """The partition; UnsupportedError if LiteRT must not run an operator of its parts."""
+    found = partition(graph, hosted)
+    check_safe(
+        {
+            op: replace(finding, reason=f"{finding.reason}, but {wrong}", unsafe=True)
+            for op, finding in found.findings.items()
+            if (wrong := _beyond_memory(op))
+        }
+    )
+    return found
+
+
+def _beyond_memory(op: Op) -> str | None:
+    return BEYOND_MEMORY.get((op.name, op.outputs[0].dtype)) if op.outputs else None
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

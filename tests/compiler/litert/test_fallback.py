@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way
-from graphs import call, model, w, x
+from graphs import call, model, typed, w, x, xi
 from graphs.hosted import crossing, searching
 from numpy.typing import NDArray
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.emit.compiled_model import CompiledModel
-from tflgpu.compiler.errors import FallbackWarning
+from tflgpu.compiler.errors import FallbackWarning, Finding, OptionError, UnsupportedError
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
+from tflgpu.compiler.litert.fallback import fall_back
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.errors import InputError
 
@@ -142,3 +143,20 @@ def test_layers_without_input_channels(way: Way, tmp_path: Path, keeps: bool) ->
     program = agrees(model({"y": layer}).content, way, tmp_path)
     assert program.plan.outputs[0].shape == ((3, 2, 4) if keeps else (6, 4))
     assert not program.plan.parts
+
+
+@pytest.mark.parametrize("named", ["MATRIX_DIAG", 0])
+def test_what_litert_computes_beyond_its_memory_stays_on_the_device(named: str | int) -> None:
+    content = model({"y": typed("bool", "MATRIX_DIAG", xi(2, 3, dtype="bool"))}).content
+    with pytest.raises(OptionError, match="operator 0 MATRIX_DIAG must stay on the device: LiteRT"):
+        pipeline.build(content, Options(fallback_ops=(named,)))
+    assert not pipeline.build(content, Options()).plan.parts
+
+
+def test_an_operator_that_litert_must_not_run_joins_no_part() -> None:
+    content = model({"y": typed("bool", "MATRIX_DIAG", xi(2, 3, dtype="bool"))}).content
+    graph = read(content)
+    (op,) = graph.ops
+    reason = "operator 0 MATRIX_DIAG: its neighbour needs it, but LiteRT writes truth values as"
+    with pytest.raises(UnsupportedError, match=reason):
+        fall_back(graph, {op: Finding(0, op.name, "its neighbour needs it")})
