@@ -21,10 +21,11 @@ from plan_schema import plan_schema
 from public_api import api_markdown
 
 from tflgpu.compiler.cli.listing import operators_markdown
-from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
+from tflgpu.compiler.codegen.intrinsics import Intrinsic, defined_text, intrinsics
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
+from tflgpu.compiler.language import LANGUAGES
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build
@@ -54,7 +55,8 @@ def _defines(entry: Intrinsic, language: str) -> bool:
 
 def _call(entry: Intrinsic) -> str:
     """An intrinsic with its parameters, taken from its first definition."""
-    definition = next(iter(entry.definitions.values()))
+    language = next(each for each in LANGUAGES.values() if each.name in entry.definitions)
+    definition = defined_text(entry, language)
     found = re.search(rf"\b{entry.name}(?:\(([^()]*)\))?", definition)
     assert found is not None
     if found[1] is None:

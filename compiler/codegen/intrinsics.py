@@ -6,7 +6,6 @@ a `Use`, which records it, so that a kernel gets exactly the definitions it need
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +45,8 @@ class Intrinsic:
     """By language; missing if the language has it built in, or does not support it."""
     needs: Mapping[str, tuple[str, ...]]
     """By language, other intrinsics that the definition calls."""
+    of_slices: bool = False
+    """Whether it is the variant for slices of one that is defined for single numbers."""
     gives: str = ""
     """The type of its result; "" for that of what it is given."""
     any_nan: str = ""
@@ -65,39 +66,30 @@ def intrinsics() -> dict[str, Intrinsic]:
     table = tomllib.loads(templates.source("intrinsics.toml"))
     found = {}
     for name, entry in table.items():
-        found[name] = _entry(name, entry, _OF_NUMBERS)
+        found[name] = _entry(name, entry)
         if "lanes" in entry:
-            found[f"{name}S"] = _entry(f"{name}S", _by_lanes(name, entry), {})
+            found[f"{name}S"] = _entry(f"{name}S", _by_lanes(name, entry))
         elif entry.get("slices"):
             needs = [f"{n}S" if table[n].get("slices") else n for n in entry.get("needs", ())]
             same = {**entry, "meaning": "the same of a slice", "needs": needs}
-            found[f"{name}S"] = _entry(f"{name}S", same, _OF_SLICES)
+            found[f"{name}S"] = _entry(f"{name}S", same, of_slices=True)
     return found
 
 
-_OF_NUMBERS = {"{{ float }}": "float", "{{ int }}": "int", "{{ s }}": ""}
-_OF_SLICES = {"{{ float }}": "{{ floatS }}", "{{ int }}": "{{ intS }}", "{{ s }}": "S"}
-"""What stands in the definition of an intrinsic that slices have, too."""
-
-_SUFFIX = re.compile(r"(\.\d+(?:e-?\d+)?)f\b")
-"""That of a number in OpenCL C, which GLSL's have not."""
-
-
-def _entry(name: str, entry: Mapping[str, Any], words: Mapping[str, str]) -> Intrinsic:
-    """An intrinsic from its entry, with the `words` replaced in its definitions."""
+def _entry(name: str, entry: Mapping[str, Any], of_slices: bool = False) -> Intrinsic:
+    """An intrinsic from its entry in the table."""
     texts: dict[str, str] = {name: entry[name] for name in LANGUAGES if name in entry}
     if "every" in entry:
-        texts = {"opencl": entry["every"], "glsl": _SUFFIX.sub(r"\1", entry["every"])} | texts
+        texts = {"opencl": entry["every"], "glsl": entry["every"]} | texts
     if "glsl" in texts:
         texts = {"vulkan": texts["glsl"], "wgsl": texts["glsl"]} | texts
-    for word, text in words.items():
-        texts = {language: each.replace(word, text) for language, each in texts.items()}
     every, glsl = entry.get("needs", []), entry.get("glsl_needs", [])
     return Intrinsic(
         name,
         entry["meaning"],
         texts,
         {each: tuple(every if each == OPENCL.name else every + glsl) for each in texts},
+        of_slices=of_slices,
         gives=entry.get("gives", ""),
         any_nan=entry.get("any_nan", ""),
         pragma=entry.get("opencl_pragma", ""),
@@ -197,10 +189,15 @@ def defined_text(entry: Intrinsic, language: Language) -> str:
 @cache
 def _definition(entry: Intrinsic, language: Language, lanes: int) -> tuple[str, ...]:
     text = environment().from_string(entry.definitions[language.name].strip())
+    floats, ints = language.floats(lanes), language.ints(lanes)
     lines = text.render(
         S=lanes,
-        floatS=language.floats(lanes),
-        intS=language.ints(lanes),
+        floatS=floats,
+        intS=ints,
+        float=floats if entry.of_slices else "float",
+        int=ints if entry.of_slices else "int",
+        s="S" if entry.of_slices else "",
+        f="f" if language == OPENCL else "",
         lane_numbers=", ".join(map(str, range(lanes))),
         lanes=[f"s{lane:x}" for lane in range(lanes)] if language == OPENCL else "xyzw",
         to_intS=language.cast.format(type=language.ints(lanes)),

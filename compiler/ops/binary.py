@@ -14,6 +14,10 @@ from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, def
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
 
+ADD_PADDED = "tflgpu.add_padded"
+"""A sum whose second operand has fewer channels and is zero past the last."""
+
+
 def _arithmetic(formula: Formula, versions: int, neutral: float) -> Elementwise:
     return Elementwise(formula, dtypes=_ARITHMETIC, versions=versions, cheap=True, neutral=neutral)
 
@@ -101,10 +105,6 @@ BINARY = {
 }
 
 define_elementwise(BINARY)
-
-
-ADD_PADDED = "tflgpu.add_padded"
-"""A sum whose second operand has fewer channels and is zero past the last."""
 
 
 def _add_padded(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -31,7 +31,7 @@ from .base import (
     define,
     slice_count,
 )
-from .base.cost import ADDRESS, BESIDES, stored_registers
+from .base.cost import ADDRESS, BESIDES, Work, stored_registers
 from .elementwise import epilogue_operands
 from .weights import bias_slices, check_bias, constant_weights
 
@@ -46,16 +46,13 @@ MAX_TAPS = 49
 
 
 @dataclass(frozen=True)
-class SingleColumn:
+class SingleColumn(Work):
     """A column of the output, with the window walked column by column.
 
     Each pixel below the first one adds as many loads as its window moves down, and a store.
     """
 
     window: Window
-
-    def in_half(self, target: Target) -> bool:
-        return target.half_arithmetic
 
     def step(
         self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0

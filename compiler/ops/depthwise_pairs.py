@@ -25,7 +25,7 @@ from .base import (
     lane_of,
     slice_count,
 )
-from .base.cost import BESIDES
+from .base.cost import BESIDES, Work
 from .weights import bias_slices
 
 COLUMNS = 2
@@ -36,13 +36,10 @@ MAX_ROWS = 16
 
 
 @dataclass(frozen=True)
-class PairedColumns:
+class PairedColumns(Work):
     """Two neighbouring columns in half precision, the window of which a loop walks row by row."""
 
     window: Window
-
-    def in_half(self, target: Target) -> bool:
-        return target.half_arithmetic
 
     def step(
         self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0

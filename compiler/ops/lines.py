@@ -22,6 +22,9 @@ from ..target import Target
 from .base import Grid, Launch, bhwc, linear_grid, slice_count
 from .elementwise import Formula
 
+MIN_GROUP = 64
+"""Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -139,10 +142,6 @@ def _merged(shape: Shape, axes: Collection[int]) -> tuple[Shape, set[int]]:
             merged.append(size)
             walked.append(axis in axes)
     return tuple(merged), {axis for axis, along in enumerate(walked) if along}
-
-
-MIN_GROUP = 64
-"""Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
 
 
 def group_size(parts: int, target: Target) -> int:

@@ -24,6 +24,17 @@ from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, def
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
 
 
+DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
+    "EQ": ("EQUAL", np.equal),
+    "NE": ("NOT_EQUAL", np.not_equal),
+    "LT": ("LESS", np.less),
+    "LE": ("LESS_EQUAL", np.less_equal),
+    "GT": ("GREATER", np.greater),
+    "GE": ("GREATER_EQUAL", np.greater_equal),
+}
+"""By the end of the option comparison_direction, TFLite's operator, and the function."""
+
+
 def _comparison(formula: Formula, versions: int) -> Elementwise:
     return Elementwise(formula, dtypes=_COMPARED, versions=versions)
 
@@ -91,17 +102,6 @@ for _name, _infer, _versions in (
             traits=SELECTION.traits(),
         )
     )
-
-
-DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
-    "EQ": ("EQUAL", np.equal),
-    "NE": ("NOT_EQUAL", np.not_equal),
-    "LT": ("LESS", np.less),
-    "LE": ("LESS_EQUAL", np.less_equal),
-    "GT": ("GREATER", np.greater),
-    "GE": ("GREATER_EQUAL", np.greater_equal),
-}
-"""By the end of the option comparison_direction, TFLite's operator, and the function."""
 
 
 def direction(op: Op) -> str:

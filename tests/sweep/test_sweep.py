@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
+from math import inf
 from pathlib import Path
 from zlib import crc32
 
 import pytest
-from agreement import expected, problems
+from agreement import difference, expected, problems
 from cases import Case
 from devices import Way, ways
 from graphs import DRAWS, model
@@ -25,6 +26,7 @@ from sweep.draws import with_constants
 from sweep.quantized import GENERATORS as QUANTIZED
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.litert.child import Child
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops import OPS
 
 pytestmark = pytest.mark.slow
@@ -96,6 +98,22 @@ def accepted(case: Case) -> bool:
     return True
 
 
+def settled(case: Case) -> bool:
+    """Whether LiteRT's own kernels agree on a case's finite floats.
+
+    They differ where a limit leaves little of a large sum, such as 0.5 of 7,000 by RELU_N1_TO_1,
+    and then none of them is a measure.
+    """
+    made = model({case.name: case.value})
+    other = Reference(made.content, kernels="XNNPACK").run(made.inputs)
+    return not any(
+        wanted.dtype.kind == "f"
+        and difference(found, wanted) is not None
+        and difference(found, wanted, inf) is None
+        for found, wanted in zip(other, expected(case), strict=True)
+    )
+
+
 def drawn(way: Way, count: int, first: int) -> Iterator[Case]:
     """The cases of a device, out of `count` for each generator; devices take turns.
 
@@ -162,7 +180,9 @@ def test_generated_graphs_agree_with_litert(
         found = problems(batch, way, tmp_path / str(numbers.total()))
         for case in batch:
             text = found.get(case.name)
-            if text is not None and not any(reason in text for reason in BEYOND):
+            if text is None or any(reason in text for reason in BEYOND):
+                continue
+            if settled(case):
                 wrong[case] = text
         numbers.update(case.operator for case in batch)
         print(f"{numbers.total()} graphs", *found.items(), sep="\n", flush=True)

@@ -59,6 +59,7 @@ class Work(Protocol):
 
     def in_half(self, target: Target) -> bool:
         """Whether they multiply and add in half precision on GPUs."""
+        return target.half_arithmetic
 
     def step(
         self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0

@@ -158,9 +158,16 @@ def _suppressed(
         here.constant(np.nextafter(least, np.float32(-np.inf))),
         here.constant(0.0),
     )
+    return _suppress(here, operands)
+
+
+def _suppress(here: Decomposition, operands: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """tflgpu.suppress of NON_MAX_SUPPRESSION_V5's operands: indices of the boxes kept, scores and
+    their count.
+    """
     types = ("int32", "float32", "int32", "float32")
-    kept, values, number, _ = here.several(SUPPRESS, operands, types)
-    return kept, values, number
+    kept, scores, count, _ = here.several(SUPPRESS, operands, types)
+    return kept, scores, count
 
 
 @decomposes("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
@@ -170,7 +177,6 @@ def suppress(here: Decomposition) -> str | None:
     operands = [op.operand(position) for position in range(5)]
     softly = op.name.endswith("5")
     sigma = op.operand(5) if softly else here.constant(0.0)
-    types = ("int32", "float32", "int32", "float32")
-    kept, scores, count, _ = here.several(SUPPRESS, (*operands, sigma), types)
+    kept, scores, count = _suppress(here, [*operands, sigma])
     here.finish(*((kept, scores, count) if softly else (kept, count)))
     return None

@@ -10,6 +10,9 @@ from ...ops.base import normalize_axis
 from ...ops.sparse_to_dense import places
 from .decomposition import Decomposition, decomposes
 
+MAX_COMPARED = 1 << 16
+"""Comparisons of output elements with indices up to which the SCATTER_ND kernel is faster."""
+
 
 @decomposes("GATHER")
 def gather(here: Decomposition) -> str | None:
@@ -20,20 +23,16 @@ def gather(here: Decomposition) -> str | None:
     if here.op.attrs.get("batch_dims", 0):
         return "each entry of the batch has indices of its own"
     axis = normalize_axis(here.op, int(here.op.attrs.get("axis", 0)), len(table.shape))
-    places = indices.data.ravel()
-    if not places.size or (np.diff(places) != 1).any():
+    taken = indices.data.ravel()
+    if not taken.size or (np.diff(taken) != 1).any():
         return "the indices are not consecutive"
-    if places[0] < 0 or places[-1] >= table.shape[axis]:
+    if taken[0] < 0 or taken[-1] >= table.shape[axis]:
         return "an index is out of range"
-    begin = [int(places[0]) if number == axis else 0 for number in range(len(table.shape))]
-    size = [*table.shape[:axis], places.size, *table.shape[axis + 1 :]]
+    begin = [int(taken[0]) if number == axis else 0 for number in range(len(table.shape))]
+    size = [*table.shape[:axis], taken.size, *table.shape[axis + 1 :]]
     bounds = here.constant(begin, "int32"), here.constant(size, "int32")
     here.finish(here.reshape(here.add("SLICE", table, *bounds), here.op.output.shape))
     return None
-
-
-MAX_COMPARED = 1 << 16
-"""Comparisons of output elements with indices up to which the SCATTER_ND kernel is faster."""
 
 
 @decomposes("SCATTER_ND")
@@ -47,13 +46,13 @@ def scatter_nd(here: Decomposition) -> str | None:
     if here.op.output.elements * count <= MAX_COMPARED or depth == 0:
         return "the output is small enough for the SCATTER_ND kernel"
     try:
-        places = np.ravel_multi_index(tuple(indices.data.reshape(count, depth).T), shape[:depth])
+        targets = np.ravel_multi_index(tuple(indices.data.reshape(count, depth).T), shape[:depth])
     except ValueError:
         return "an index is out of range"
-    if len(np.unique(places)) < count:
+    if len(np.unique(targets)) < count:
         return "several updates to the same element must be summed"
     sources = np.full(rows, count, np.int32)
-    sources[places] = np.arange(count)
+    sources[targets] = np.arange(count)
     table = here.reshape(updates, (count, prod(shape[depth:])))
     if count < rows:
         table = here.add("PAD", table, here.constant([[0, 1], [0, 0]], "int32"))

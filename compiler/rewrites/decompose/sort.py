@@ -27,6 +27,16 @@ _INTEGERS = (-100, -3, -1, 0, 1, 2, 99)
 _TRUTHS = (0, 1)
 
 
+LONG = 768
+"""Values of a row from which the steps are faster, measured on PoCL and llvmpipe."""
+SHORTEST = 64
+"""Fewest values of a block."""
+LONGEST = 256
+"""Most values of a block; in between, a block has four times the values kept of it."""
+LISTS = 4
+"""Lists merged at once."""
+
+
 @decomposes("STABLEHLO_SORT")
 def sort(here: Decomposition) -> str | None:
     """The comparator says by which operand, and in which direction."""
@@ -103,16 +113,6 @@ def _compared(here: Decomposition, key: int, samples: Array) -> Array | None:
     subgraph = here.op.attrs["comparator_subgraph_index"]
     result = evaluated(here.graph, here.op, subgraph, operands, here.target)
     return None if result is None else result.reshape(samples.size, samples.size)
-
-
-LONG = 768
-"""Values of a row from which the steps are faster, measured on PoCL and llvmpipe."""
-SHORTEST = 64
-"""Fewest values of a block."""
-LONGEST = 256
-"""Most values of a block; in between, a block has four times the values kept of it."""
-LISTS = 4
-"""Lists merged at once."""
 
 
 @decomposes("TOPK_V2")

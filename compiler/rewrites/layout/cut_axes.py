@@ -24,6 +24,9 @@ from ...ops import RESHAPES
 from ...ops.transpose import permutation
 from ..rewrite import Declined, rewrite
 
+Parts = list[list[int]]
+"""For each axis of a shape the numbers of the finest axes that it consists of."""
+
 
 @rewrite("TRANSPOSE", RESHAPES, "TRANSPOSE")
 def cut_axes(graph: Graph, first: Op, reshape: Op, second: Op) -> Declined | None:
@@ -56,10 +59,6 @@ def _become(
     graph.set_outputs(op, (output,))
     graph.set_inputs(op, inputs)
     op.name, op.attrs = name, attrs
-
-
-Parts = list[list[int]]
-"""For each axis of a shape the numbers of the finest axes that it consists of."""
 
 
 def common_axes(before: Shape, after: Shape) -> tuple[Shape, Parts, Parts] | None:
