@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from rich.filesize import decimal
@@ -42,11 +41,8 @@ def as_csv(result: Benchmark) -> bytes:
     return text.getvalue().encode()
 
 
-def answer(result: Benchmark, plot: Path | None, everything: bool) -> Answer:
-    """What `tflgpu benchmark` prints; `plot` is the file of the chart.
-
-    With `everything`, the table has all kernels instead of the slowest ones.
-    """
+def answer(result: Benchmark, everything: bool) -> Answer:
+    """What `tflgpu benchmark` prints; all kernels or, without `everything`, the slowest ones."""
     litert = _rival(result.litert)
     kernels, parts, types = _kernels(result), _parts(result), by_type(timed(result))
     shown = _shown_kernels(result, kernels, everything)
@@ -80,7 +76,6 @@ def answer(result: Benchmark, plot: Path | None, everything: bool) -> Answer:
                 "file": kept.file,
             },
             "memory": result.memory,
-            "plot": plot,
         },
         [_times(result), types_listing(types), shown, *[BEYOND] * beyond, parts, _memory(result)],
     )

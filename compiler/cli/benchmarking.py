@@ -10,7 +10,6 @@ import click
 from ..choices import each_choice
 from ..litert.reference import ReferenceMissingError
 from ..options import Options
-from ..tools.benchmark import plot as drawing
 from ..tools.benchmark.measure import WARM_UP, benchmark
 from ..tools.trace.events import Trace
 from .benchmark_answer import TOP, answer, as_csv
@@ -81,12 +80,6 @@ other programs."""
 @click.option(
     "--all", "everything", is_flag=True, help=f"Show all kernels, not just the {TOP} slowest."
 )
-@click.option(
-    "--plot",
-    type=FilePath(drawing.FORMATS),
-    metavar="FILE.png",
-    help="Write a chart of kernel times; needs matplotlib.",
-)
 @trace_option
 @click.option(
     "--csv",
@@ -111,7 +104,6 @@ def benchmark_command(
     litert: bool,
     litert_gpu: bool,
     everything: bool,
-    plot: Path | None,
     trace_file: Path | None,
     csv_file: Path | None,
 ) -> None:
@@ -120,13 +112,11 @@ def benchmark_command(
     A run is what an application waits for: copying inputs to the device, running all kernels, and
     copying outputs back. Inputs that are not given are random.
     """
-    check_folders(plot, trace_file, csv_file)
+    check_folders(trace_file, csv_file)
     feed = feed_of(model, named, seed, mean, std)
-    if plot is not None:
-        drawing.require()
     choices = each_choice(model, options)
-    if len(choices) > 1 and (plot or trace_file or csv_file):
-        raise click.UsageError("--plot, --trace and --csv show one choice of input shapes")
+    if len(choices) > 1 and (trace_file or csv_file):
+        raise click.UsageError("--trace and --csv show one choice of input shapes")
     trace = Trace() if trace_file is not None else None
     try:
         with progress() as show:
@@ -147,7 +137,7 @@ def benchmark_command(
             results = [measure(options=choice) for choice in choices]
     except ReferenceMissingError as error:
         raise Failure(f"{error}; or leave LiteRT out with --no-litert") from error
-    per_choice(choices, [answer(result, plot, everything) for result in results]).print()
+    per_choice(choices, [answer(result, everything) for result in results]).print()
     result = results[0]
     if trace is not None and trace_file is not None:
         write_trace(trace_file, trace, f"{result.plan.model} on {result.device.name}")
@@ -155,7 +145,3 @@ def benchmark_command(
     if csv_file is not None:
         write_whole(csv_file, as_csv(result))
         tell(csv_file)
-    # Draw last, so that the measurements are not lost if the file cannot be written.
-    if plot is not None:
-        drawing.plot(result, plot)
-        tell(plot)

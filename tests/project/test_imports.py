@@ -109,7 +109,6 @@ RESERVED = {
     "rich": ("compiler.cli",),
     "pygments": ("compiler.report",),
     "distributed": ("compiler.fleet",),
-    "matplotlib": ("compiler.tools.benchmark.plot",),
     "sklearn": (),
     "fsspec": ("runtime.remote.store",),
     "cryptography": ("runtime.remote.keys",),

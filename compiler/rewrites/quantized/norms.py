@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir import Tensor
-from ...ops.quantized_softmax import powers_below
+from ...ops.integer_rows import powers_below
 from .int16_sums import bytes_of
 from .lowering import EXACT, Lowering, lowers
 

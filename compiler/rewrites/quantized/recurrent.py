@@ -12,7 +12,7 @@ from math import frexp
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.quantized_layer_norm import MOST_COLUMNS
+from ...ops.integer_rows import MOST_NORMALIZED
 from ...ops.recurrent import (
     BIASES,
     CELL,
@@ -92,8 +92,8 @@ class _Cell:
         peepholes = any(op.input(position) is not None for position in PEEPHOLES.values())
         if peepholes and op.input(PROJECTION) is not None:
             raise lowering.declined("it has peepholes and a projection")
-        if op.operand(CELL_STATE).shape[-1] > MOST_COLUMNS:
-            raise lowering.declined(f"it has more than {MOST_COLUMNS} cells")
+        if op.operand(CELL_STATE).shape[-1] > MOST_NORMALIZED:
+            raise lowering.declined(f"it has more than {MOST_NORMALIZED} cells")
         self.normalized = op.input(NORMS + FORGET) is not None
         used = op.intermediates if self.normalized else op.intermediates[-1:]
         if len(op.intermediates) != 5 or any(tensor.quantization is None for tensor in used):
@@ -197,7 +197,7 @@ class _Cell:
             *("tflgpu.normalize_integers", sums, self.lowering.centered(weights), bias),
             least_variance=max(int(np.float32(10000) * scale), 1),
             multiplier=factor.multiplier,
-            exponent=factor.exponent + 12,
+            power=factor.exponent + 12,
             low=LOW,
             high=HIGH,
         )

@@ -17,7 +17,6 @@ import pytest
 from ai_edge_litert import compiled_model
 from cases.sorts import ordered
 from commands import as_json, invoke
-from devices import need_packages
 from graphs import call, model, w, x, xi
 from paths import DIGITS_MODEL
 
@@ -248,33 +247,6 @@ def test_litert_on_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(compiled_model.CompiledModel, "from_file", refuse)
     with pytest.raises(ModelError, match="or finds no GPU"):
         Accelerated(DIGITS_MODEL)
-
-
-def test_a_plot_is_a_picture(opencl_device: str, tmp_path: Path) -> None:
-    need_packages("matplotlib")
-    command = ("benchmark", DIGITS_MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
-    path = tmp_path / "kernels.png"
-    assert invoke(*command, "--plot", path).stdout.splitlines()[-1] == str(path)
-    assert path.read_bytes().startswith(PNG)
-    missing = tmp_path / "missing" / "kernels.png"
-    result = invoke(*command, "--plot", missing, code=1)
-    assert f"cannot write {missing}" in result.stderr
-    # It is checked before anything is measured.
-    assert result.stdout == ""
-
-
-def test_a_plot_without_matplotlib_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Before anything is measured, too: the model need not even exist."""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    arguments = ("benchmark", tmp_path / "none.tflite", "--plot", tmp_path / "kernels.png")
-    assert "pip install 'tflgpu[plot]'" in invoke(*arguments, code=1).stderr
-
-
-def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
-    result = invoke("benchmark", DIGITS_MODEL, "--plot", tmp_path / "kernels.txt", code=2)
-    assert ".png, .svg, .pdf" in result.stderr
 
 
 def test_a_trace_and_a_table_of_times(opencl_device: str, tmp_path: Path) -> None:
