@@ -142,6 +142,7 @@ _DECLARED = {
     "shape:integer value:T -> y:T": "FILL",
     "start:T limit:T step:T -> y:T": "RANGE",
     "a:integer b:integer -> y": "BROADCAST_ARGS",
+    "-> y": "STABLEHLO_IOTA",
     "shape:integer -> y": "RANDOM_STANDARD_NORMAL RANDOM_UNIFORM",
     "logits count:integer -> y": "MULTINOMIAL",
     "x:T+ -> y:T": "CONCATENATION PACK ADD_N",

@@ -45,6 +45,15 @@ def _range(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.arange(start, limit, step).astype(op.output.dtype)]
 
 
+def _iota(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    """Each element is its index along one axis (StableHLO's specification, iota)."""
+    shape, axis = op.output.shape, int(op.attrs.get("iota_dimension", 0))
+    if not 0 <= axis < len(shape):
+        raise ModelError(f"operator {op!r}: {list(shape)} has no axis {axis}")
+    counted = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
+    return [np.broadcast_to(counted, shape).astype(op.output.dtype)]
+
+
 def _where(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.argwhere(op.constant(0)).astype(op.output.dtype)]
 
@@ -99,6 +108,14 @@ define(
     ),
     OpDef("RANK", lambda op: [()], (), _rank, ANY, "of a known shape", reads_shapes_only=True),
     OpDef("SHAPE", _infer_shape, (), _shape, ANY, "of a known shape", reads_shapes_only=True),
+    OpDef(
+        "STABLEHLO_IOTA",
+        lambda op: [op.output.shape],
+        (),
+        _iota,
+        ANY,
+        note="LiteRT has no kernel",
+    ),
     OpDef(
         "WHERE",
         lambda op: [_where(op, ())[0].shape],

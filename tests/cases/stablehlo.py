@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import call, known, typed, x, xi
+from graphs import Call, call, known, typed, x, xi
 
 from .case import Case
 
@@ -36,4 +36,13 @@ def comparisons() -> Iterator[Case]:
         yield Case("STABLEHLO_COMPARE", direction, value, typed("bool", operator, *operands))
 
 
-TABLES = (elementwise, comparisons)
+def counts() -> Iterator[Case]:
+    """LiteRT has no kernel for STABLEHLO_IOTA, either."""
+    for axis in range(3):
+        counted = Call("STABLEHLO_IOTA", (), {"iota_dimension": axis}, ((2, 3, 5),))
+        wanted = known(np.indices((2, 3, 5))[axis].astype(np.float32))
+        value, oracle = (call("MUL", x(2, 3, 5), each) for each in (counted, wanted))
+        yield Case("STABLEHLO_IOTA", f"along axis {axis}", value, oracle)
+
+
+TABLES = (elementwise, comparisons, counts)

@@ -60,6 +60,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     ),
     "STABLEHLO_DYNAMIC_SLICE": ("cases/stablehlo_windows.py", _UNKNOWN),
     "STABLEHLO_DYNAMIC_UPDATE_SLICE": ("cases/stablehlo_windows.py", _UNKNOWN),
+    "STABLEHLO_IOTA": ("cases/stablehlo.py", _UNKNOWN),
     "STABLEHLO_SORT": ("cases/sorts.py", _UNKNOWN),
     "VAR_HANDLE": _VARIABLES,
     "WHILE": _SUBGRAPHS,
