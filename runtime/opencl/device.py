@@ -23,7 +23,7 @@ from .callers_memory import check_memory
 from .command_buffers import EXTENSION, LEAKING, CommandBuffers
 from .functions import functions_of
 from .images import image_copy
-from .info import device_platform, orders_atomics, shares_memory
+from .info import device_platform, orders_atomics, shares_addresses, shares_memory
 from .library import (
     OpenCLError,
     OwnedHandles,
@@ -35,7 +35,7 @@ from .library import (
     sizes,
 )
 from .marker import OpenCLMarker, wait_for
-from .memory import OpenCLMemory
+from .memory import SLOW_SUB_BUFFERS, Address, OpenCLMemory
 from .programs import OpenCLPrograms, Program
 from .trials import known
 
@@ -77,8 +77,9 @@ class OpenCLDevice:
         self._owned.add("clReleaseCommandQueue", self._queue)
         self._enqueue = functions_of(self._queue).untyped("clEnqueueNDRangeKernel")
         shared = on_host and shares_memory(device)
+        addressed = info.platform in SLOW_SUB_BUFFERS and shares_addresses(device)
         objects = (self._context, self._queue, self._owned)
-        self._memory = OpenCLMemory(self._name, *objects, on_host, shared)
+        self._memory = OpenCLMemory(self._name, *objects, on_host, shared, addressed)
         self._command_buffers = self._open_command_buffers()
         defines = "".join(f" -D {name.upper()}" for name in info.instructions)
         self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, defines)
@@ -188,6 +189,9 @@ class OpenCLDevice:
                     f"arguments; compile the model again"
                 )
             for position, argument in enumerate(arguments):
+                if isinstance(argument, Address):
+                    call("clSetKernelArgSVMPointer", kernel, position, argument)
+                    continue
                 pointer = byref(c_void_p(argument))
                 call("clSetKernelArg", kernel, position, sizeof(c_void_p), pointer)
         queue = c_void_p(self._queue)

@@ -60,6 +60,7 @@ PLACES = {
     "clGetExtensionFunctionAddressForPlatform": 107,
     "clSVMAlloc": 126,
     "clSVMFree": 127,
+    "clSetKernelArgSVMPointer": 134,
 }
 """Where the functions of OpenCL 1.0 to 2.0 that are called stand in a table."""
 
@@ -102,6 +103,7 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "clRetainContext": (c_void_p,),
     "clRetainMemObject": (c_void_p,),
     "clSetKernelArg": (c_void_p, c_uint, c_size_t, c_void_p),
+    "clSetKernelArgSVMPointer": (c_void_p, c_uint, c_void_p),
     "clWaitForEvents": (c_uint, _HANDLES),
 }
 """The parameters of functions that return a status."""

@@ -23,7 +23,7 @@ _DEVICE_HOST_UNIFIED_MEMORY = 0x1035
 _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT = 0x103A
 _DEVICE_IMAGE_MAX_BUFFER_SIZE = 0x1040
 _DEVICE_SVM_CAPABILITIES = 0x1053
-_SVM_FINE_GRAIN_BUFFER = 2
+_SVM_COARSE_GRAIN_BUFFER, _SVM_FINE_GRAIN_BUFFER = 1, 2
 _DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063
 _ATOMIC_ORDER_ACQ_REL, _ATOMIC_SCOPE_DEVICE = 2, 32
 
@@ -89,6 +89,11 @@ def shares_memory(device: int) -> bool:
     Optional since OpenCL 2.0; earlier versions do not have the query.
     """
     return _has(device, _DEVICE_SVM_CAPABILITIES, _SVM_FINE_GRAIN_BUFFER)
+
+
+def shares_addresses(device: int) -> bool:
+    """Whether kernels take addresses of memory that the host allocates: coarse-grained SVM."""
+    return _has(device, _DEVICE_SVM_CAPABILITIES, _SVM_COARSE_GRAIN_BUFFER)
 
 
 def _has(device: int, name: int, capabilities: int) -> bool:

@@ -20,6 +20,15 @@ _BUFFER_CREATE_TYPE_REGION = 0x1220
 _RGBA, _HALF_FLOAT, _FLOAT = 0x10B5, 0x10DD, 0x10DE
 _MEM_OBJECT_IMAGE1D_BUFFER = 0x10F6
 
+SLOW_SUB_BUFFERS = frozenset({"NVIDIA CUDA"})
+"""Platforms where launches that work on sub-buffers are slow, seen in NVIDIA's 580.159: 34 to 45 us
+each with 51 to 98 sub-buffers of an arena, where launches that get addresses take 6 to 9.
+"""
+
+
+class Address(int):
+    """A place in shared virtual memory, which a kernel gets instead of a sub-buffer."""
+
 
 class _ImageDescription(Structure):
     """cl_image_desc."""
@@ -44,6 +53,9 @@ class OpenCLMemory:
     With fine-grained shared virtual memory, which host and device can both access without telling
     the driver, the host copies by itself. The driver would wake one of its threads for each copy
     and wait for it, which takes longer than the copy.
+
+    Buffers in coarse-grained shared virtual memory are copied by the driver, as others are, but
+    kernels get places in them as addresses, for which the driver needs no sub-buffers.
     """
 
     def __init__(
@@ -54,16 +66,19 @@ class OpenCLMemory:
         owned: OwnedHandles,
         on_host: bool,
         shared: bool,
+        addressed: bool,
     ) -> None:
         """`device` is the device's name for messages; `owned` takes the buffers, to release them.
 
         `on_host` says that the device uses the host's memory, `shared` that it has fine-grained
-        shared virtual memory.
+        shared virtual memory, `addressed` that kernels get places in buffers as addresses.
         """
         self._name, self._context, self._queue, self._owned = device, context, queue, owned
-        self._on_host, self._shared = on_host, shared
+        self._on_host, self._shared, self._addressed = on_host, shared, addressed
         self._addresses: dict[int, int] = {}
         """The addresses of buffers in the host's memory."""
+        self._places: dict[int, int] = {}
+        """The addresses of buffers for kernels, where these get addresses."""
         self._views: dict[int, weakref.ref[Any]] = {}
         """By address, the memory that arrays from `mapped` refer to."""
         self._constants: list[Any] = []
@@ -81,29 +96,31 @@ class OpenCLMemory:
         # OpenCL has no empty buffers.
         size = max(size, 1)
         with driver_call(self._name, f"allocating {size} bytes"):
-            if self._shared:
-                return self._allocate_shared(size)
             flags = _MEM_READ_WRITE
             if self._on_host:
                 # PoCL would allocate at first use, and abort the process if that fails.
                 flags |= _MEM_ALLOC_HOST_PTR
-            return self._buffer(flags, size, None)
+            # Where shared memory is refused for no reason, the driver's own has one.
+            return self._allocate_shared(size) or self._buffer(flags, size, None)
 
     def _allocate_shared(self, size: int) -> int:
-        flags = _MEM_READ_WRITE | _MEM_SVM_FINE_GRAIN_BUFFER
-        address = self._functions["clSVMAlloc"](self._context, flags, size, 0)
+        """0 if the driver has no shared memory for it."""
+        if not (self._shared or self._addressed):
+            return 0
+        flags = _MEM_READ_WRITE | (_MEM_SVM_FINE_GRAIN_BUFFER if self._shared else 0)
+        address: int = self._functions["clSVMAlloc"](self._context, flags, size, 0)
         if not address:
-            # This gives no reason, but a buffer that the driver allocates itself does.
-            return self._buffer(_MEM_READ_WRITE | _MEM_ALLOC_HOST_PTR, size, None)
+            return 0
         self._owned.add(self._free_shared, address)
         buffer = self._buffer(_MEM_READ_WRITE | _MEM_USE_HOST_PTR, size, address)
-        self._addresses[buffer] = address
+        (self._addresses if self._shared else self._places)[buffer] = address
         self._owned.add(self._forget, buffer)
         return buffer
 
     def _forget(self, buffer: int) -> int:
         """Drop what is known of a buffer, whose handle the driver may give to another one."""
         self._addresses.pop(buffer, None)
+        self._places.pop(buffer, None)
         return 0
 
     def adopt(self, memory: CallersMemory, size: int) -> int:
@@ -145,6 +162,10 @@ class OpenCLMemory:
     def constant(self, data: memoryview) -> int:
         if not data.nbytes:
             return self.allocate(0)
+        if self._addressed:
+            buffer = self.allocate(data.nbytes)
+            self.upload(buffer, np.frombuffer(data, np.uint8), 0)
+            return buffer
         # A device that uses the host's memory reads the mapped file; others get a copy.
         place = _MEM_USE_HOST_PTR if self._on_host else _MEM_COPY_HOST_PTR
         content = np.frombuffer(data, np.uint8)
@@ -156,6 +177,12 @@ class OpenCLMemory:
         return buffer
 
     def sub_buffer(self, buffer: int, offset: int, size: int) -> int:
+        """What a kernel gets for a piece of a buffer."""
+        if buffer in self._places:
+            return Address(self._places[buffer] + offset)
+        return self._region(buffer, offset, size)
+
+    def _region(self, buffer: int, offset: int, size: int) -> int:
         region = sizes(offset, size)
         with driver_call(self._name, f"creating a sub-buffer of {size} bytes at {offset}"):
             made = make("clCreateSubBuffer", buffer, 0, _BUFFER_CREATE_TYPE_REGION, region)
@@ -166,7 +193,7 @@ class OpenCLMemory:
         kind = _FLOAT if texel == 16 else _HALF_FLOAT
         with driver_call(self._name, f"creating an image of {size} bytes at {offset} of a buffer"):
             try:
-                piece = self.sub_buffer(buffer, offset, size) if offset else buffer
+                piece = self._region(buffer, offset, size) if offset else buffer
                 return self._image(piece, size // texel, kind)
             except OpenCLError:
                 address = self._addresses.get(buffer)

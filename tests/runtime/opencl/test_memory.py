@@ -31,6 +31,7 @@ def test_weights_are_used_in_place(
         return original(function, *arguments)
 
     monkeypatch.setattr(memory, "make", make)
+    monkeypatch.setattr(opencl, "SLOW_SUB_BUFFERS", ())
     with load(chain().write(tmp_path), device=opencl_device) as session:
         info = session.device
     ((flags, content),) = made
@@ -64,6 +65,32 @@ def test_memory_that_only_the_driver_copies(
             np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
     assert calls.count("clEnqueueWriteBuffer") == 6
     assert calls.count("clEnqueueReadBuffer") == 3
+
+
+def test_kernels_get_addresses_where_sub_buffers_are_slow(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on the platform of NVIDIA."""
+    monkeypatch.setattr(opencl, "shares_memory", lambda device: False)
+    attached = open_device(opencl_device)
+    monkeypatch.setattr(opencl, "SLOW_SUB_BUFFERS", {attached.info.platform})
+    if not info.shares_addresses(attached._device):
+        pytest.skip(f"{opencl_device} has no shared virtual memory")
+    made: list[str] = []
+    original = library.make
+
+    def make(function: str, *arguments: Any) -> int:
+        made.append(function)
+        return original(function, *arguments)
+
+    monkeypatch.setattr(memory, "make", make)
+    a, b = pair(1)
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        session.poison()
+        result = session.run([a, b])["y"]
+        np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
+    assert "clCreateBuffer" in made
+    assert "clCreateSubBuffer" not in made
 
 
 def test_copies_wait_for_what_is_under_way(opencl_device: str) -> None:
@@ -106,6 +133,7 @@ def test_everything_is_released(
         elif function == "clSVMFree":
             shared.append(arguments[1])
 
+    monkeypatch.setattr(opencl, "SLOW_SUB_BUFFERS", ())
     for module in (opencl, memory, programs):
         monkeypatch.setattr(module, "make", counting_make)
     for module in (library, memory):
