@@ -48,6 +48,7 @@ enum {
   CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
   CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT = 0x103A,
   CL_DEVICE_IMAGE_MAX_BUFFER_SIZE = 0x1040,
+  CL_DEVICE_SVM_CAPABILITIES = 0x1053,
   CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063,
   CL_PLATFORM_NAME = 0x0902,
   CL_PLATFORM_VERSION = 0x0901,
@@ -55,6 +56,8 @@ enum {
   CL_QUEUE_DEVICE = 0x1091,
   CL_QUEUE_PROPERTIES = 0x1093,
   CL_MEM_SIZE = 0x1102,
+  CL_MEM_HOST_PTR = 0x1103,
+  CL_MEM_USES_SVM_POINTER = 0x1109,
   CL_PROGRAM_BINARY_SIZES = 0x1165,
   CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
@@ -76,8 +79,13 @@ enum {
 #define CL_MEM_USE_HOST_PTR 8u
 #define CL_MEM_ALLOC_HOST_PTR 16u
 #define CL_MEM_COPY_HOST_PTR 32u
+#define CL_DEVICE_SVM_COARSE_GRAIN_BUFFER 1u
 /* Acquire and release order across all work-groups of a launch. */
 #define CL_ATOMICS_ORDERED 0x22u
+
+/* The platform on which launches that work on pieces of buffers are slow, seen in 580.159: kernels
+   get addresses in shared virtual memory instead. */
+static const char slow_pieces[] = "NVIDIA CUDA";
 
 typedef struct image_format {
   cl_uint order, type;
@@ -140,12 +148,19 @@ typedef struct image_description {
 /* Of OpenCL 1.2: kernels that read images need it. */
 typedef cl_object(CL_CALL *create_image)(cl_object, cl_bitfield, const image_format *,
                                          const image_description *, void *, cl_int *);
+/* Of OpenCL 2.0: shared virtual memory. */
+typedef void *(CL_CALL *svm_alloc)(cl_object, cl_bitfield, size_t, cl_uint);
+typedef void(CL_CALL *svm_free)(cl_object, void *);
+typedef cl_int(CL_CALL *set_kernel_arg_svm_pointer)(cl_object, cl_uint, const void *);
 
 typedef struct driver {
 #define MEMBER(result, name, parameters) result(CL_CALL *name) parameters;
   CL_FUNCTIONS(MEMBER)
 #undef MEMBER
   create_image CreateImage;
+  svm_alloc SVMAlloc;
+  svm_free SVMFree;
+  set_kernel_arg_svm_pointer SetKernelArgSVMPointer;
   void *library;
 } driver;
 
@@ -153,6 +168,7 @@ typedef struct opencl_session {
   tflgpu_session shared;
   driver cl;
   cl_object device, context, queue, program;
+  int addressed; /* whether kernels get addresses instead of pieces of buffers */
   cl_object *kernels;   /* of each step */
   cl_object *counters;  /* the buffer of each step that is a persistent kernel, else NULL */
   cl_object (*pieces)[2]; /* a sub-buffer and an image for each argument, NULL where not needed */
@@ -207,6 +223,9 @@ static tflgpu_status load_driver(driver *cl, tflgpu_error *error) {
   CL_FUNCTIONS(FIND)
 #undef FIND
   tflgpu_find_symbol(cl->library, "clCreateImage", &cl->CreateImage);
+  tflgpu_find_symbol(cl->library, "clSVMAlloc", &cl->SVMAlloc);
+  tflgpu_find_symbol(cl->library, "clSVMFree", &cl->SVMFree);
+  tflgpu_find_symbol(cl->library, "clSetKernelArgSVMPointer", &cl->SetKernelArgSVMPointer);
   if (missing)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "the OpenCL driver has no %s; it is older than 1.2",
                        missing);
@@ -395,6 +414,10 @@ static void describe_device(opencl_session *session) {
                         NULL);
   device->on_processor = type & CL_DEVICE_TYPE_CPU &&
                          number(cl, session->device, CL_DEVICE_HOST_UNIFIED_MEMORY);
+  session->addressed = cl->SVMAlloc && cl->SVMFree && cl->SetKernelArgSVMPointer &&
+                       !strcmp(device->platform, slow_pieces) &&
+                       number(cl, session->device, CL_DEVICE_SVM_CAPABILITIES) &
+                           CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
   device->lanes = usable_lanes(session);
   device->resident_groups = resident_groups(session);
   read_limits(session);
@@ -526,11 +549,42 @@ static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
 
 /* -- memory --------------------------------------------------------------------------------- */
 
+/* The address of a buffer for kernels, if they get addresses and it is in shared virtual memory. */
+static char *address_of(const opencl_session *session, cl_object buffer) {
+  const driver *cl = &session->cl;
+  cl_uint shared = 0;
+  void *address = NULL;
+  if (!session->addressed ||
+      cl->GetMemObjectInfo(buffer, CL_MEM_USES_SVM_POINTER, sizeof shared, &shared, NULL) ||
+      !shared || cl->GetMemObjectInfo(buffer, CL_MEM_HOST_PTR, sizeof address, &address, NULL))
+    return NULL;
+  return (char *)address;
+}
+
+/* A buffer in shared virtual memory; NULL if the driver has none for it. */
+static cl_object shared_buffer(const opencl_session *session, size_t size, const void *content) {
+  const driver *cl = &session->cl;
+  void *address = cl->SVMAlloc(session->context, CL_MEM_READ_WRITE, size, 0);
+  cl_object buffer;
+  cl_int code = 0;
+  if (!address) return NULL;
+  buffer = cl->CreateBuffer(session->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
+                            address, &code);
+  if (buffer && (!content || !cl->EnqueueWriteBuffer(session->queue, buffer, 1, 0, size, content, 0,
+                                                     NULL, NULL)))
+    return buffer;
+  if (buffer) cl->ReleaseMemObject(buffer);
+  cl->SVMFree(session->context, address);
+  return NULL;
+}
+
 static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void *content,
                               void **buffer, tflgpu_error *error) {
   opencl_session *session = opencl(shared);
   cl_bitfield flags = CL_MEM_READ_WRITE;
   cl_int code = 0;
+  if (session->addressed && (*buffer = shared_buffer(session, (size_t)size, content)))
+    return TFLGPU_OK;
   if (content) /* a processor reads it where it is */
     flags = CL_MEM_READ_ONLY | (shared->device.on_processor && (uintptr_t)content % 64 == 0
                                     ? CL_MEM_USE_HOST_PTR
@@ -543,7 +597,11 @@ static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void 
 }
 
 static void release(tflgpu_session *shared, void *buffer) {
-  opencl(shared)->cl.ReleaseMemObject(buffer);
+  const opencl_session *session = opencl(shared);
+  char *address = address_of(session, buffer);
+  if (address) session->cl.Finish(session->queue); /* what runs may still use it */
+  session->cl.ReleaseMemObject(buffer);
+  if (address) session->cl.SVMFree(session->context, address);
 }
 
 static tflgpu_status buffer_size(tflgpu_session *shared, void *buffer, uint64_t *size,
@@ -593,16 +651,22 @@ static void release_pieces(opencl_session *session, uint32_t argument) {
     }
 }
 
+static const tflgpu_argument *argument_at(const opencl_session *session, uint32_t index,
+                                          cl_object *buffer) {
+  const tflgpu_argument *argument = &session->shared.schedule->arguments[index];
+  *buffer = session->shared.buffers[tflgpu_place(session->shared.model, argument->region,
+                                                 argument->index)];
+  return argument;
+}
+
 /* The memory of an argument: a region's buffer, or a piece of it. */
 static tflgpu_status argument_memory(opencl_session *session, uint32_t index, cl_object *memory,
                                      tflgpu_error *error) {
   const driver *cl = &session->cl;
-  const tflgpu_argument *argument = &session->shared.schedule->arguments[index];
+  const tflgpu_argument *argument = argument_at(session, index, memory);
   size_t span[2];
   cl_int code = 0;
   release_pieces(session, index);
-  *memory = session->shared.buffers[tflgpu_place(session->shared.model, argument->region,
-                                                 argument->index)];
   /* Drivers make no empty pieces; a kernel never reads an empty argument. */
   if (!argument->whole && argument->size) {
     span[0] = (size_t)argument->offset;
@@ -636,12 +700,19 @@ static tflgpu_status argument_memory(opencl_session *session, uint32_t index, cl
 static tflgpu_status bind_argument(opencl_session *session, uint32_t step, uint32_t index,
                                    tflgpu_error *error) {
   const tflgpu_step *launched = &session->shared.schedule->steps[step];
+  const cl_uint position = index - launched->first_argument + (launched->counters != 0);
   cl_object memory;
-  tflgpu_status status = argument_memory(session, index, &memory, error);
-  if (status) return status;
-  index -= launched->first_argument;
-  if (launched->counters) index++;
-  TRY(session->cl.SetKernelArg(session->kernels[step], index, sizeof memory, &memory),
+  const tflgpu_argument *argument = argument_at(session, index, &memory);
+  char *address = argument->whole || argument->texel ? NULL : address_of(session, memory);
+  tflgpu_status status;
+  if (address) {
+    TRY(session->cl.SetKernelArgSVMPointer(session->kernels[step], position,
+                                           address + argument->offset),
+        "binding an address");
+    return TFLGPU_OK;
+  }
+  if ((status = argument_memory(session, index, &memory, error))) return status;
+  TRY(session->cl.SetKernelArg(session->kernels[step], position, sizeof memory, &memory),
       "binding an argument");
   return TFLGPU_OK;
 }
@@ -725,7 +796,7 @@ static void discard(tflgpu_session *shared) {
   uint32_t i;
   for (i = 0; i < shared->schedule->step_count; i++) {
     if (session->kernels && session->kernels[i]) cl->ReleaseKernel(session->kernels[i]);
-    if (session->counters && session->counters[i]) cl->ReleaseMemObject(session->counters[i]);
+    if (session->counters && session->counters[i]) release(shared, session->counters[i]);
   }
   for (i = 0; session->pieces && i < argument_count(shared->schedule); i++)
     release_pieces(session, i);
