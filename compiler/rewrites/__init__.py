@@ -19,7 +19,6 @@ from .decompose.split_activation import split_activation
 from .decompose.split_directions import split_directions
 from .decompose.transpose_conv_to_conv import transpose_conv_to_conv
 from .fold.add_fully_connected import add_fully_connected
-from .fold.compose_pointwise import compose_pointwise
 from .fold.concat_to_pad import concat_to_pad
 from .fold.fold_constants import fold_constants
 from .fold.fold_pad_into_add import fold_pad_into_add
@@ -27,7 +26,6 @@ from .fold.fold_pad_into_conv import fold_pad_into_conv
 from .fold.fold_pad_into_pool import fold_pad_into_pool
 from .fold.fold_scale_before_conv import fold_scale_before_conv
 from .fold.fold_scale_into_conv import fold_scale_into_conv
-from .fold.move_negation import move_negation
 from .fold.pool_to_mean import pool_to_mean
 from .fuse.fold_gate_into_conv import fold_gate_into_conv
 from .fuse.fuse_depthwise import fuse_depthwise
@@ -131,10 +129,8 @@ FOLD: tuple[Pass, ...] = (
     fold_pad_into_add,
     fold_scale_into_conv,
     fold_scale_before_conv,
-    compose_pointwise,
     add_fully_connected,
     pool_to_mean,
-    move_negation,
     fold_constants,
 )
 """Afterwards arithmetic on constants is folded into weights, biases and attributes."""
