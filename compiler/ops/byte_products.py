@@ -25,7 +25,7 @@ from ..ir import Array, Op, Tensor
 from ..target import Target
 from .base import Launch, TileLimits, TileShape, Window, bhwc, choose_tile, slice_count
 from .elementwise import flattens
-from .weights import in_blocks, layers_of, ohwi, tile_biases
+from .weights import bias_slices, in_blocks, layers_of, ohwi
 
 WORD = 4
 """Products of bytes that are added at once."""
@@ -102,6 +102,7 @@ def byte_products(
     layers, area = layers_of(op), (columns, rows * batch, count)
     tile = choose_tile(*area, target, shape, limits=limits, sums=layers)
     matrix = in_blocks(matrix, op, tile, target)[:]
+    biases = bias_slices(op, channels, target, tile.slices)
     blocks = -(-count // tile.slices)
     image, signed = op.operand(0), not target.on_processor
     whole = image.whole if _of_bytes(image) else None
@@ -114,7 +115,7 @@ def byte_products(
             {"x": image},
             {"y": op.output},
             {
-                "bias": factor * _bias(tile_biases(op, tile, target), matrix, base),
+                "bias": factor * _bias(biases, matrix, base),
                 "weights": _packed(
                     factor * matrix, offset, layers * tile.slices, target.lanes, halved
                 ),

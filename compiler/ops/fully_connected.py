@@ -41,7 +41,6 @@ from .weights import (
     layers_of,
     ohwi,
     pack_weights,
-    tile_biases,
     wide_sums,
 )
 
@@ -114,7 +113,7 @@ def build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
         {"x": op.operand(0)},
         {"y": op.output},
         {
-            "bias": tile_biases(op, tile, target),
+            "bias": bias_slices(op, op.output.shape[-1], target, tile.slices),
             "weights": pack(weights),
             **_scales(op, pack),
         },

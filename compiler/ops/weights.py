@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor, Whole
 from ..target import Target
-from .base import Launch, Tile, slice_count
+from .base import Launch, Tile
 
 LEAST = {4: -8, 8: -128}
 """The least number with a sign that so many bits hold."""
@@ -30,16 +30,6 @@ def check_bias(op: Op, channels: int, position: int = 2) -> None:
             f"operator {op.index} {op.name}: the bias has {bias.elements} entries for {channels} "
             f"output channels"
         )
-
-
-def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position: int = 2) -> Array:
-    """The bias as [slice][lane], padded to whole blocks of `blocks` slices; zeros if absent."""
-    lanes = target.lanes
-    count = -(-slice_count(channels, target) // blocks) * blocks
-    padded = np.zeros(count * lanes, np.float32)
-    if op.input(position) is not None:
-        padded[:channels] = op.constant(position).reshape(-1)
-    return padded.reshape(count, lanes)
 
 
 class Weights(Protocol):
@@ -135,13 +125,16 @@ def in_blocks(values: Array, op: Op, tile: Tile, target: Target) -> Weights:
     return values if layers == 1 else JoinedLayers(values, layers, tile.slices * target.lanes)
 
 
-def tile_biases(op: Op, tile: Tile, target: Target) -> Array:
-    """The biases of an operator of one or several layers as tiles read them, [slice][lane]."""
-    layers, channels = layers_of(op), op.output.shape[-1]
+def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position: int = 2) -> Array:
+    """The biases of an operator of one or several layers of `channels` channels, [slice][lane].
+
+    Each layer's are padded to whole blocks of `blocks` slices; zeros if absent.
+    """
+    layers = layers_of(op)
     biases = np.zeros(layers * channels, np.float32)
-    if op.input(2) is not None:
-        biases[:] = op.constant(2).reshape(-1)
-    joined = JoinedLayers(biases, layers, tile.slices * target.lanes)
+    if op.input(position) is not None:
+        biases[:] = op.constant(position).reshape(-1)
+    joined = JoinedLayers(biases, layers, blocks * target.lanes)
     return joined[:].reshape(-1, target.lanes)
 
 
