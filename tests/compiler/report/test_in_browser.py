@@ -173,14 +173,15 @@ def test_the_list_is_walked_with_the_keyboard(
         assert active == "item-dispatch1"
         assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
         page.keyboard.press("End")
-        assert page.url.endswith("#output0")
+        page.wait_for_url("**#output0")
         page.keyboard.press("Home")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         focused = "() => document.activeElement.id"
         assert page.evaluate(focused) == "details"
         page.locator("#details").get_by_role("button", name="#0 CONV_2D").press("Enter")
-        assert page.url.endswith("#operator0") and page.evaluate(focused) == "details"
+        page.wait_for_url("**#operator0")
+        assert page.evaluate(focused) == "details"
         page.keyboard.press("Escape")
         assert page.evaluate(focused) == "outline"
 
