@@ -200,6 +200,6 @@ def _definition(entry: Intrinsic, language: Language, lanes: int) -> tuple[str, 
         f="f" if language == OPENCL else "",
         lane_numbers=", ".join(map(str, range(lanes))),
         lanes=[f"s{lane:x}" for lane in range(lanes)] if language == OPENCL else "xyzw",
-        to_intS=language.cast.format(type=language.ints(lanes)),
+        to_intS=language.cast.format(type=ints),
     )
     return tuple(lines.splitlines())

@@ -651,22 +651,13 @@ static void release_pieces(opencl_session *session, uint32_t argument) {
     }
 }
 
-static const tflgpu_argument *argument_at(const opencl_session *session, uint32_t index,
-                                          cl_object *buffer) {
-  const tflgpu_argument *argument = &session->shared.schedule->arguments[index];
-  *buffer = session->shared.buffers[tflgpu_place(session->shared.model, argument->region,
-                                                 argument->index)];
-  return argument;
-}
-
-/* The memory of an argument: a region's buffer, or a piece of it. */
-static tflgpu_status argument_memory(opencl_session *session, uint32_t index, cl_object *memory,
-                                     tflgpu_error *error) {
+/* Puts the piece of a region's buffer that an argument is, if it is not the whole, in its place. */
+static tflgpu_status take_piece(opencl_session *session, uint32_t index, cl_object *memory,
+                                tflgpu_error *error) {
   const driver *cl = &session->cl;
-  const tflgpu_argument *argument = argument_at(session, index, memory);
+  const tflgpu_argument *argument = &session->shared.schedule->arguments[index];
   size_t span[2];
   cl_int code = 0;
-  release_pieces(session, index);
   /* Drivers make no empty pieces; a kernel never reads an empty argument. */
   if (!argument->whole && argument->size) {
     span[0] = (size_t)argument->offset;
@@ -701,17 +692,19 @@ static tflgpu_status bind_argument(opencl_session *session, uint32_t step, uint3
                                    tflgpu_error *error) {
   const tflgpu_step *launched = &session->shared.schedule->steps[step];
   const cl_uint position = index - launched->first_argument + (launched->counters != 0);
-  cl_object memory;
-  const tflgpu_argument *argument = argument_at(session, index, &memory);
+  const tflgpu_argument *argument = &session->shared.schedule->arguments[index];
+  cl_object memory = session->shared.buffers[tflgpu_place(session->shared.model, argument->region,
+                                                          argument->index)];
   char *address = argument->whole || argument->texel ? NULL : address_of(session, memory);
   tflgpu_status status;
+  release_pieces(session, index);
   if (address) {
     TRY(session->cl.SetKernelArgSVMPointer(session->kernels[step], position,
                                            address + argument->offset),
         "binding an address");
     return TFLGPU_OK;
   }
-  if ((status = argument_memory(session, index, &memory, error))) return status;
+  if ((status = take_piece(session, index, &memory, error))) return status;
   TRY(session->cl.SetKernelArg(session->kernels[step], position, sizeof memory, &memory),
       "binding an argument");
   return TFLGPU_OK;
