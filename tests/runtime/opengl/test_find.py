@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from plans import LENGTH, chain, chain_result
 from tflgpu.compiler import OptionError
 from tflgpu.compiler.devices.attached import choose_profile, profile_for
 from tflgpu.runtime import DeviceError, devices, load
+from tflgpu.runtime.opengl import egl
 
 
 def test_devices(opengl_device: str) -> None:
@@ -56,6 +59,23 @@ def test_profiles() -> None:
     assert choose_profile("gles31", "glsl").name == "gles31"
     with pytest.raises(OptionError, match=r"slices of 16 lanes, .* have 4; choose one of .*gles31"):
         choose_profile("cpu_avx512", "glsl")
+
+
+@pytest.mark.parametrize("found", [0, 1])
+def test_configuration(found: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is for contexts of the kind, whatever surfaces it has; a context can do without."""
+    asked: list[list[int]] = []
+
+    def choose(display: int, wanted: Any, config: Any, size: int, count: Any) -> int:
+        asked.append(list(wanted))
+        assert display == 7 and size == 1
+        config._obj.value, count._obj.value = 11, found
+        return 1
+
+    monkeypatch.setattr(egl, "_library", lambda: SimpleNamespace(eglChooseConfig=choose))
+    assert egl._config(7, 0x0040) == (11 if found else None)
+    renderable, surfaces, end = 0x3040, 0x3033, 0x3038
+    assert asked == [[renderable, 0x0040, surfaces, 0, end]]
 
 
 def failure(preparation: str, folder: Path) -> str:
