@@ -144,7 +144,7 @@ def way(request: pytest.FixtureRequest) -> Way:
     found = request.param
     assert isinstance(found, Way)
     if request.config.getoption("--cases") == "all":
-        found = replace(found, share=(0, 1), others=found.others and (0, 1), hasty=False)
+        found = replace(found, share=(0, 1), others=found.others and (0, 1), optimized=1)
     if found.target != "opencl":
         request.getfixturevalue(DEVICE_OF[found.target])
     elif not opencl_devices():

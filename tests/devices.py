@@ -136,8 +136,8 @@ class Way:
     """The cases of an operator that run this way: the first one, and how far they are apart."""
     others: tuple[int, int] | None = None
     """Those of them that run with the other implementations that suit them, too, likewise."""
-    hasty: bool = False
-    """Whether the driver does not optimize these kernels."""
+    optimized: int = 1
+    """Of how many operators the driver optimizes one's kernels; 0 for none."""
 
     def __str__(self) -> str:
         return f"{self.target}-{self.profile}-{short_name(self.device)}"
@@ -147,24 +147,29 @@ class Way:
         start, step = self.share
         return cases[start::step] or cases
 
+    def optimizes(self, number: int) -> bool:
+        """Whether the driver optimizes the kernels of the operator with this number."""
+        return self.optimized > 0 and number % self.optimized == 0
+
 
 def ways() -> list[Way]:
     """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL and
     WebGPU.
 
     A single device has both. Wide slices run all cases, and every fourth with each of its
-    implementations. The others have slices of 4 and share the cases: OpenCL runs every fourth, and
-    every other one of these with each of its implementations, OpenGL every fourth, and WebGPU every
-    eighth. With --cases all, each runs all of them.
+    implementations; the kernels of every fourth operator are optimized. The others have slices of 4
+    and share the cases: OpenCL runs every fourth, and every other one of these with each of its
+    implementations, OpenGL every fourth, and WebGPU every eighth. With --cases all, each runs all
+    of them, optimized.
     """
     devices = list(opencl_devices() or [""])
     rows = []
     for i, device in enumerate(devices if len(devices) > 1 else devices * 2):
         fitting = fitting_profiles(device)
         if i % 2 == 0:
-            rows.append(Way("opencl", fitting[-1], device, others=(0, 4)))
+            rows.append(Way("opencl", fitting[-1], device, others=(0, 4), optimized=4))
         else:
-            rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 2), hasty=True))
+            rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 2), optimized=0))
     rows.append(Way("glsl", "gpu", "auto", share=(2, 4)))
     rows.append(Way("wgsl", "webgpu", "auto", share=(3, 8)))
     return rows
