@@ -72,6 +72,9 @@ class Language:
     counts_elements: bool = False
     """Whether buffers are arrays of a stated number of elements, so that indices are checked
     against constants."""
+    clears_local_memory: bool = False
+    """Whether all local memory is zero before a work-group begins, so that kernels start and
+    compile the faster the less they declare."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or one of the kinds below."""
@@ -236,6 +239,7 @@ WGSL = replace(
     half_extensions=("shader-f16",),
     writes_beside=False,
     counts_elements=True,
+    clears_local_memory=True,
 )
 """The text of kernels in terms of GLSL, from which WGSL is printed."""
 

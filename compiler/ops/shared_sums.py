@@ -2,8 +2,9 @@
 
 Deep layers have so few pixels that tiles would have to be small for a GPU to have enough of them,
 and small tiles load more for each multiply-add. Instead the work-items along the second axis of a
-group each add up a part of the input channels for a large tile, over the whole window, and the
-first one joins what they have. The order of summation therefore differs from XNNPACK's.
+group each add up a part of the input channels for a large tile, over the whole window. Then each
+joins some sums of all: all at once, or a few after another in the same local memory. The order of
+summation therefore differs from XNNPACK's.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ PARTS = (4, 8, 16)
 """How many work-items may share the sums of a tile."""
 NEIGHBOURS = 4
 """Fewest tiles of a group, which share what they load."""
+AT_ONCE = 2
+"""How many sums are joined at a time where local memory is cleared first, which keeps it small."""
 GAIN = 0.9
 """Share of the estimated time that remains, at most; the rest pays for joining the sums."""
 
@@ -91,9 +94,15 @@ def _tile(op: Op, window: Window, target: Target, wanted: TileShape | None, part
 
 
 def _shared(tile: Tile, parts: int, target: Target) -> int:
-    """Bytes in which a group keeps the sums of all parts but the first."""
-    others = target.device.heavy_group // parts * (parts - 1)
-    return others * tile.accumulators * target.lanes * 4
+    """Bytes in which a group keeps what all parts have of the sums that they join at a time."""
+    items = target.device.heavy_group // parts * parts
+    return items * _at_once(tile, target) * target.lanes * 4
+
+
+def _at_once(tile: Tile, target: Target) -> int:
+    """How many sums of a tile its parts join between two barriers."""
+    cleared = target.language.clears_local_memory
+    return min(AT_ONCE, tile.accumulators) if cleared else tile.accumulators
 
 
 def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Sequence[Launch]:
@@ -128,6 +137,7 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> S
                 "window": window,
                 "inputs": weights.shape[-1],
                 "parts": parts,
+                "at_once": _at_once(tile, target),
             },
             group=group,
             batches=1,

@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from agreement import difference
 from cases.convolutions import conv, depthwise
 from cases.pools import pooled
-from devices import own_profile
+from devices import Attached, own_profile
 from graphs import Value, call, ints, model, w, x
 
-from tflgpu.compiler import CompiledModel, Options, build
+import tflgpu
+from tflgpu.compiler import CompiledModel, Options, build, pipeline
+from tflgpu.compiler.ir import Op
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.ops.base import Implementation, TileShape
+from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.pipeline import silent
+from tflgpu.compiler.sizing.sizes import Sizes, Sizing
 from tflgpu.compiler.tools.explain import explain
 
 
@@ -63,6 +70,44 @@ def test_a_last_part_may_be_smaller() -> None:
     )
     assert "int slice_at = gy * 5;" in source
     assert "int slice_end = min(slice_at + 5, 18);" in source
+
+
+@pytest.mark.parametrize(
+    "shape", [(8, 1), (5, 1), (1, 1), (2, 4), (3, 3)], ids=lambda shape: f"{shape[0]}x{shape[1]}"
+)
+def test_each_part_joins_its_own_sums(
+    attached: Attached, shape: TileShape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four or eight parts of as many sums, of fewer and of more, up to the edges of the image."""
+
+    def wanted(sizing: Sizing, op: Op, implementation: Implementation) -> Sizes | None:
+        shared = implementation.name.startswith("conv_shared")
+        return Sizes(shape, ((1, 1, 1),)) if shared else None
+
+    monkeypatch.setattr(Sizing, "__call__", wanted)
+    window = conv(pooled(2, 7, 6, 72), (50, 72))
+    made = model(
+        {"wide": window, "flat": call("RELU", conv(pooled(1, 5, 7, 96), (52, 96), (1, 1)))}
+    )
+    compiled = pipeline.build(
+        made.content, Options(target=attached.target, device=own_profile(tmp_path, "gpu"))
+    )
+    assert sorted(sharing(compiled)) == [4, 8]
+    with tflgpu.load(
+        pipeline.write(compiled, tmp_path), device=attached.device, store_binaries=False
+    ) as session:
+        session.poison()
+        found = session.run(made.inputs)
+    for name, expected in zip(found, Reference(made.content).run(made.inputs), strict=True):
+        assert difference(found[name], expected, tolerance=2e-5) is None, name
+
+
+@pytest.mark.parametrize(("target", "least"), [("glsl", 2048), ("wgsl", 1024)])
+def test_little_local_memory_is_cleared(target: TargetName, least: int) -> None:
+    """Where it is, two of the four sums of a tile are joined at a time."""
+    large = conv(pooled(1, 16, 16, 64), (64, 64))
+    made = build(model({"y": large}).content, Options(target=target, device="gpu"))
+    assert made.plan.needs.local_memory == least
 
 
 @pytest.mark.parametrize(
