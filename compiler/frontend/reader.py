@@ -288,7 +288,7 @@ class _Subgraph:
             if tensor.constant or tensor.variable:
                 sources[tensor] = "a constant" if tensor.constant else "a variable"
         for op in ops:
-            place = f"operator {op.index} {op.name}"
+            place = f"operator {op!r}"
             for tensor in op.reads:
                 if tensor not in sources:
                     raise ModelError(

@@ -279,9 +279,7 @@ class Graph:
     def _verify_source(self, tensor: Tensor, op: Op) -> None:
         source = tensor.constant or tensor.variable or self.producer(tensor)
         if not (source or tensor in self.inputs):
-            raise ModelError(
-                f"operator {op.index} {op.name} reads {tensor.name}, which nothing writes"
-            )
+            raise ModelError(f"operator {op!r} reads {tensor.name}, which nothing writes")
 
     @property
     def text(self) -> str:

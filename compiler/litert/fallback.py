@@ -63,9 +63,7 @@ def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Findi
             )
         for op in matched:
             if wrong := _beyond_memory(op):
-                raise OptionError(
-                    f"fallback_ops: operator {op.index} {op.name} must stay on the device: {wrong}"
-                )
+                raise OptionError(f"fallback_ops: operator {op!r} must stay on the device: {wrong}")
             findings[op.index] = Finding(op.index, op.name, "the option fallback_ops names it")
     return findings
 

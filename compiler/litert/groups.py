@@ -94,7 +94,7 @@ class Groups:
         changed = False
         for other in others:
             if other not in self.findings:
-                why = f"it shares a tensor with operator {op.index} {op.name}: {reason}"
+                why = f"it shares a tensor with operator {op!r}: {reason}"
                 self.findings[other] = Finding(other.index, other.name, why)
                 changed = True
             first, second = self._leader(op), self._leader(other)

@@ -27,7 +27,7 @@ from .elementwise import rank_fits
 def _infer_arg(op: Op) -> list[Shape]:
     shape, axis = op.operand(0).shape, second_operand_axis(op)
     if not shape[axis]:
-        raise ModelError(f"operator {op.index} {op.name}: axis {axis} of {list(shape)} is empty")
+        raise ModelError(f"operator {op!r}: axis {axis} of {list(shape)} is empty")
     return [(*shape[:axis], *shape[axis + 1 :])]
 
 

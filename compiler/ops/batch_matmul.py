@@ -31,14 +31,13 @@ def matrices(op: Op) -> tuple[int, int, int]:
     first, second = op.operand(0).shape, op.operand(1).shape
     if min(len(first), len(second)) < 2:
         raise ModelError(
-            f"operator {op.index} {op.name}: {list(first)} and {list(second)} must have rank 2 or "
-            f"more"
+            f"operator {op!r}: {list(first)} and {list(second)} must have rank 2 or more"
         )
     rows, inner = first[-2:] if not op.attrs.get("adj_x", False) else first[:-3:-1]
     height, columns = second[-2:] if not op.attrs.get("adj_y", False) else second[:-3:-1]
     if inner != height:
         raise ModelError(
-            f"operator {op.index} {op.name}: cannot multiply {list(first)} by {list(second)}, as "
+            f"operator {op!r}: cannot multiply {list(first)} by {list(second)}, as "
             f"{inner} and {height} differ"
         )
     return rows, inner, columns

@@ -92,7 +92,7 @@ def _infer_bits(op: Op) -> list[Shape]:
     sizes = [np.dtype(tensor.dtype).itemsize for tensor in (op.operand(0), op.output)]
     if sizes[0] != sizes[1]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {op.operand(0).dtype} and {op.output.dtype} differ in "
+            f"operator {op!r}: {op.operand(0).dtype} and {op.output.dtype} differ in "
             f"size; only types of the same size are supported"
         )
     return [op.operand(0).shape]

@@ -41,7 +41,7 @@ def _infer_lookup(op: Op) -> list[Shape]:
     ids, table = op.operand(0).shape, op.operand(1).shape
     if len(ids) != 1 or not table:
         raise ModelError(
-            f"operator {op.index} {op.name}: ids {list(ids)} must have rank 1, the table "
+            f"operator {op!r}: ids {list(ids)} must have rank 1, the table "
             f"{list(table)} at least that"
         )
     return [(*ids, *table[1:])]

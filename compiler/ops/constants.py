@@ -41,7 +41,7 @@ def _zeros(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _range(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     start, limit, step = (op.number(i) for i in range(3))
     if step == 0:
-        raise ModelError(f"operator {op.index} RANGE: the step is 0")
+        raise ModelError(f"operator {op!r}: the step is 0")
     return [np.arange(start, limit, step).astype(op.output.dtype)]
 
 
@@ -67,7 +67,7 @@ def _infer_fill(op: Op) -> list[Shape]:
     shape = tuple(int(size) for size in op.constant(0).reshape(-1))
     if min(shape, default=0) < 0 or op.operand(1).elements != 1:
         raise ModelError(
-            f"operator {op.index} FILL: the shape {list(shape)} is negative, or the fill value is "
+            f"operator {op!r}: the shape {list(shape)} is negative, or the fill value is "
             f"not a scalar"
         )
     return [shape]

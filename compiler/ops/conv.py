@@ -65,13 +65,12 @@ def infer(op: Op) -> list[Shape]:
     image, weights = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(weights) != 4 or not prod(weights):
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(image)} and weights {list(weights)} "
+            f"operator {op!r}: input {list(image)} and weights {list(weights)} "
             f"must have rank 4, and the weights must not be empty"
         )
     if image[3] % weights[3] or weights[0] % max(image[3] // weights[3], 1) or not image[3]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {image[3]} input channels do not match weights "
-            f"{list(weights)}"
+            f"operator {op!r}: {image[3]} input channels do not match weights {list(weights)}"
         )
     check_bias(op, weights[0])
     rows, columns = window(op).output(op, *image[1:3])

@@ -44,7 +44,7 @@ def walks(op: Op) -> list[Walk]:
         dilation = int(op.attrs.get(f"dilation_{letter}_factor", 1))
         if min(stride, dilation, size) < 1:
             raise ModelError(
-                f"operator {op.index} {op.name}: window size {size}, stride {stride} and dilation "
+                f"operator {op!r}: window size {size}, stride {stride} and dilation "
                 f"{dilation} must be at least 1"
             )
         reach = (size - 1) * dilation + 1
@@ -57,8 +57,7 @@ def walks(op: Op) -> list[Walk]:
             output = (extent + before + after - reach) // stride + 1
         if output < 1:
             raise ModelError(
-                f"operator {op.index} {op.name}: a window of {reach} does not fit an axis of "
-                f"{extent}"
+                f"operator {op!r}: a window of {reach} does not fit an axis of {extent}"
             )
         result.append(Walk(size, stride, dilation, before, output))
     return result
@@ -68,7 +67,7 @@ def _infer(op: Op) -> list[Shape]:
     source, weights = op.operand(0).shape, op.operand(1).shape
     if len(source) != 5 or len(weights) != 5 or source[4] != weights[3] or not prod(weights):
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(source)} and weights {list(weights)} must "
+            f"operator {op!r}: input {list(source)} and weights {list(weights)} must "
             f"have rank 5 and the same number of input channels"
         )
     check_bias(op, weights[4])

@@ -88,12 +88,12 @@ def infer(op: Op) -> list[Shape]:
     image, weights = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(weights) != 4 or weights[0] != 1:
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(image)} and weights {list(weights)} "
+            f"operator {op!r}: input {list(image)} and weights {list(weights)} "
             f"must have rank 4, and the weights must start with 1"
         )
     if not image[3] or not weights[3] or weights[3] % image[3]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {weights[3]} output channels are not a multiple of "
+            f"operator {op!r}: {weights[3]} output channels are not a multiple of "
             f"{image[3]} input channels"
         )
     check_bias(op, weights[3])

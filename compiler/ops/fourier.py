@@ -19,7 +19,7 @@ def lengths(op: Op) -> tuple[int, int]:
     sizes = [int(size) for size in op.constant(1).reshape(-1)]
     if len(sizes) != 2 or min(sizes) < 1 or len(op.operand(0).shape) < 2:
         raise ModelError(
-            f"operator {op.index} {op.name}: cannot transform {list(op.operand(0).shape)} with the "
+            f"operator {op!r}: cannot transform {list(op.operand(0).shape)} with the "
             f"FFT lengths {sizes}"
         )
     return sizes[0], sizes[1]

@@ -57,8 +57,7 @@ def infer(op: Op) -> list[Shape]:
     empty = not prod(weights[1:]) and not prod(shape[-1:])
     if len(weights) != 2 or (0 in weights and not empty) or prod(shape) % (weights[1] or 1):
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(shape)} does not match weights "
-            f"{list(weights)}"
+            f"operator {op!r}: input {list(shape)} does not match weights {list(weights)}"
         )
     check_bias(op, weights[0])
     layers = layers_of(op)
@@ -66,7 +65,7 @@ def infer(op: Op) -> list[Shape]:
     if op.attrs.get("keep_num_dims", False):
         if not shape or shape[-1] != weights[1]:
             raise ModelError(
-                f"operator {op.index} {op.name}: keep_num_dims needs {weights[1]} input channels, "
+                f"operator {op!r}: keep_num_dims needs {weights[1]} input channels, "
                 f"not {list(shape)}"
             )
         return [(*shape[:-1], outputs)] * layers

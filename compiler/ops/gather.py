@@ -39,7 +39,7 @@ def _axes(op: Op) -> tuple[int, int]:
     batches += len(indices) if batches < 0 else 0
     if not 0 <= batches <= min(axis, len(indices)) or shape[:batches] != indices[:batches]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {list(shape)} and indices {list(indices)} do not have "
+            f"operator {op!r}: {list(shape)} and indices {list(indices)} do not have "
             f"{batches} batch axes in common before axis {axis}"
         )
     return axis, batches
@@ -80,7 +80,7 @@ def _depth(op: Op, shape: Shape, indices: Tensor) -> int:
     depth = indices.shape[-1] if indices.shape else len(shape) + 1
     if depth > len(shape):
         raise ModelError(
-            f"operator {op.index} {op.name}: indices {list(indices.shape)} address more axes than "
+            f"operator {op!r}: indices {list(indices.shape)} address more axes than "
             f"{list(shape)} has"
         )
     return depth
@@ -113,7 +113,7 @@ def _infer_scatter_nd(op: Op) -> list[Shape]:
     wanted = (*indices.shape[:-1], *shape[_depth(op, shape, indices) :])
     if updates.shape != wanted:
         raise ModelError(
-            f"operator {op.index} {op.name}: updates have the shape {list(updates.shape)}, which "
+            f"operator {op!r}: updates have the shape {list(updates.shape)}, which "
             f"should be {list(wanted)}"
         )
     return [shape]
@@ -147,7 +147,7 @@ def _infer_one_hot(op: Op) -> list[Shape]:
     depth = int(op.number(1))
     if depth < 0 or op.operand(2).elements != 1 or op.operand(3).elements != 1:
         raise ModelError(
-            f"operator {op.index} {op.name}: the depth {depth} is negative, or the on and off "
+            f"operator {op!r}: the depth {depth} is negative, or the on and off "
             f"values are not scalars"
         )
     return [(*shape[:axis], depth, *shape[axis:])]
@@ -173,8 +173,7 @@ def _check(op: Op, indices: Array, limits: int | Shape) -> None:
     if len(wrong):
         index = indices[tuple(wrong[0])]
         raise ModelError(
-            f"operator {op.index} {op.name}: the index {index} at {wrong[0].tolist()} is out of "
-            f"bounds"
+            f"operator {op!r}: the index {index} at {wrong[0].tolist()} is out of bounds"
         )
 
 

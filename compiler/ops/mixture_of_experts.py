@@ -40,7 +40,7 @@ def infer(op: Op) -> list[Shape]:
     fits &= gate == partner == (hidden, experts, 1, width) and last == (width, experts, 1, hidden)
     if not fits or not hidden * experts * width or op.operand(6).elements != experts:
         raise ModelError(
-            f"operator {op.index} {op.name}: the shapes of x {list(source)}, routing weights "
+            f"operator {op!r}: the shapes of x {list(source)}, routing weights "
             f"{list(shares)}, indices {list(chosen)}, projections {list(gate)}, {list(partner)}, "
             f"{list(last)} and scales {list(factor)} do not match"
         )

@@ -26,9 +26,7 @@ def _count(op: Op) -> int:
     """The maximum number of boxes to keep (UnsupportedError if it is not a constant)."""
     boxes, scores = op.operand(0).shape, op.operand(1).shape
     if len(boxes) != 2 or boxes[1] != 4 or scores[-1:] != boxes[:1]:
-        raise ModelError(
-            f"operator {op.index} {op.name}: boxes {list(boxes)} do not match scores {list(scores)}"
-        )
+        raise ModelError(f"operator {op!r}: boxes {list(boxes)} do not match scores {list(scores)}")
     return max(int(op.number(2)), 0)
 
 
@@ -89,7 +87,7 @@ def _infer_detection(op: Op) -> list[Shape]:
     fits &= 0 < classes <= scores[-1] and min(most, classes_for_a_box(op)) > 0
     if not fits:
         raise ModelError(
-            f"operator {op.index} {op.name}: boxes {list(boxes)}, scores {list(scores)}, anchors "
+            f"operator {op!r}: boxes {list(boxes)}, scores {list(scores)}, anchors "
             f"{list(anchors)}, {classes} classes and {most} detections do not match"
         )
     places = most * classes_for_a_box(op)

@@ -19,7 +19,7 @@ def infer(op: Op) -> list[Shape]:
     shapes = {op.operand(i).shape for i in range(len(op.inputs))}
     if len(shapes) != 1:
         listed = ", ".join(str(list(shape)) for shape in sorted(shapes))
-        raise ModelError(f"operator {op.index} PACK: the shapes of its inputs differ: {listed}")
+        raise ModelError(f"operator {op!r}: the shapes of its inputs differ: {listed}")
     shape = shapes.pop()
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape) + 1)
     return [(*shape[:axis], len(op.inputs), *shape[axis:])]
@@ -34,7 +34,7 @@ def _unpack(op: Op) -> list[Move]:
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
     if shape[axis] != len(op.results):
         raise ModelError(
-            f"operator {op.index} UNPACK: {list(shape)} does not split into {len(op.results)} "
+            f"operator {op!r}: {list(shape)} does not split into {len(op.results)} "
             f"along axis {axis}"
         )
     left = (*shape[:axis], *shape[axis + 1 :])

@@ -19,9 +19,7 @@ def paddings(op: Op) -> list[tuple[int, int]]:
     shape = op.operand(0).shape
     table = op.constant(1)
     if table.size != 2 * len(shape) or (table < 0).any():
-        raise ModelError(
-            f"operator {op.index} {op.name}: paddings {table.tolist()} do not fit {list(shape)}"
-        )
+        raise ModelError(f"operator {op!r}: paddings {table.tolist()} do not fit {list(shape)}")
     return [(int(before), int(after)) for before, after in table.reshape(-1, 2)]
 
 
@@ -45,8 +43,7 @@ def _mirrored(op: Op) -> list[Move]:
     for size, pair in zip(shape, pads, strict=True):
         if max(pair) > size - (fold == "reflect"):
             raise ModelError(
-                f"operator {op.index} {op.name}: an axis of {size} is too short for {max(pair)} "
-                f"mirrored entries"
+                f"operator {op!r}: an axis of {size} is too short for {max(pair)} mirrored entries"
             )
     axes = [
         Axis(i, -before, 1, fold if before or after else "")

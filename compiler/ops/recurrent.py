@@ -42,7 +42,7 @@ def _check(op: Op, expected: Mapping[int, Shape]) -> None:
         tensor = op.input(position)
         if tensor is not None and tensor.shape != shape:
             raise ModelError(
-                f"operator {op.index} {op.name}: operand {position} ({tensor.name}) has the shape "
+                f"operator {op!r}: operand {position} ({tensor.name}) has the shape "
                 f"{list(tensor.shape)} instead of {list(shape)}"
             )
 
@@ -51,9 +51,7 @@ def _rows(op: Op, rank: int) -> tuple[Shape, int, int]:
     """The input's shape without its last axis, its batch size, and its last axis (ModelError)."""
     shape = op.operand(0).shape
     if len(shape) != rank:
-        raise ModelError(
-            f"operator {op.index} {op.name}: the input {list(shape)} does not have rank {rank}"
-        )
+        raise ModelError(f"operator {op!r}: the input {list(shape)} does not have rank {rank}")
     batch = shape[1] if rank == 3 and op.attrs.get("time_major", False) else shape[0]
     return shape[:-1], batch, shape[-1]
 
@@ -62,7 +60,7 @@ def _matrix(op: Op, position: int) -> Shape:
     shape = op.operand(position).shape
     if len(shape) != 2:
         raise ModelError(
-            f"operator {op.index} {op.name}: operand {position} ({op.operand(position).name}) has "
+            f"operator {op!r}: operand {position} ({op.operand(position).name}) has "
             f"the shape {list(shape)} instead of a matrix's"
         )
     return shape
@@ -82,8 +80,7 @@ def _infer_full(op: Op) -> list[Shape]:
     }
     if op.input(PROJECTION) is None and cells != outputs:
         raise ModelError(
-            f"operator {op.index} {op.name}: {cells} cells have {outputs} outputs, but there is no "
-            f"projection"
+            f"operator {op!r}: {cells} cells have {outputs} outputs, but there is no projection"
         )
     _check(op, expected)
     return [(*rows, outputs)]
@@ -113,8 +110,7 @@ def _infer_svdf(op: Op) -> list[Shape]:
     (filters, memory), rank = _matrix(op, 2), int(op.attrs.get("rank", 1))
     if rank < 1 or filters % rank:
         raise ModelError(
-            f"operator {op.index} {op.name}: {filters} filters are not a multiple of the rank "
-            f"{rank}"
+            f"operator {op!r}: {filters} filters are not a multiple of the rank {rank}"
         )
     units = filters // rank
     _check(op, {1: (filters, width), 3: (units,), 4: (batch, memory * filters)})

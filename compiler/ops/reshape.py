@@ -36,7 +36,7 @@ def infer(op: Op) -> list[Shape]:
     if wanted.count(-1) == 1 and known and prod(shape) % known == 0:
         wanted[wanted.index(-1)] = prod(shape) // known
     if any(size < 0 for size in wanted) or prod(wanted) != prod(shape):
-        raise ModelError(f"operator {op.index} {op.name}: cannot reshape {list(shape)} to {wanted}")
+        raise ModelError(f"operator {op!r}: cannot reshape {list(shape)} to {wanted}")
     return [tuple(wanted)]
 
 
@@ -48,8 +48,7 @@ def infer_squeeze(op: Op) -> list[Shape]:
     axes = axes or {axis for axis, size in enumerate(shape) if size == 1}
     if any(shape[axis] != 1 for axis in axes):
         raise ModelError(
-            f"operator {op.index} {op.name}: {list(shape)} does not have size 1 along axes "
-            f"{sorted(axes)}"
+            f"operator {op!r}: {list(shape)} does not have size 1 along axes {sorted(axes)}"
         )
     return [tuple(size for axis, size in enumerate(shape) if axis not in axes)]
 

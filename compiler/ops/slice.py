@@ -33,7 +33,7 @@ def _slice(op: Op) -> list[_Range]:
     sizes = [int(v) for v in op.constant(2).reshape(-1)]
     if len(begins) != len(shape) or len(sizes) != len(shape):
         raise ModelError(
-            f"operator {op.index} SLICE: begin {begins} and size {sizes} must have an entry for "
+            f"operator {op!r}: begin {begins} and size {sizes} must have an entry for "
             f"each axis of {list(shape)}"
         )
     taken = []
@@ -41,7 +41,7 @@ def _slice(op: Op) -> list[_Range]:
         count = extent - begin if size == -1 else size
         if begin < 0 or count < 0 or begin + count > extent:
             raise ModelError(
-                f"operator {op.index} SLICE: begin {begins} and size {sizes} exceed {list(shape)}"
+                f"operator {op!r}: begin {begins} and size {sizes} exceed {list(shape)}"
             )
         taken.append(_Range(begin, 1, count))
     return taken
@@ -84,9 +84,7 @@ def _strided(op: Op) -> _Strided:
     shape = op.operand(0).shape
     entries = [tuple(int(v) for v in op.constant(i).reshape(-1)) for i in (1, 2, 3)]
     if len({len(entry) for entry in entries}) != 1:
-        raise ModelError(
-            f"operator {op.index} STRIDED_SLICE: begin, end and strides differ in length"
-        )
+        raise ModelError(f"operator {op!r}: begin, end and strides differ in length")
     masks = {
         name: int(op.attrs.get(f"{name}_mask", 0))
         for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
@@ -110,7 +108,7 @@ def _strided(op: Op) -> _Strided:
                 if masks["ellipsis"] & (1 << i) - 1:
                     continue
                 raise ModelError(
-                    f"operator {op.index} STRIDED_SLICE: {count - added} entries are more than the "
+                    f"operator {op!r}: {count - added} entries are more than the "
                     f"axes of {list(shape)}"
                 )
             part = _resolve(op, shape[len(ranges)], [entry[i] for entry in entries], bit)
@@ -127,13 +125,12 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
     """The range along one axis: negative entries count from the end, and the rest is clamped."""
     begin, end, step = entry
     if step == 0:
-        raise ModelError(f"operator {op.index} STRIDED_SLICE: a stride is 0")
+        raise ModelError(f"operator {op!r}: a stride is 0")
     if bit["shrink_axis"]:
         start = begin + extent if begin < 0 else begin
         if not 0 <= start < extent:
             raise ModelError(
-                f"operator {op.index} STRIDED_SLICE: index {begin} is out of range for an axis of "
-                f"{extent}"
+                f"operator {op!r}: index {begin} is out of range for an axis of {extent}"
             )
         return _Range(start, 1, 1)
     first, last = (None if bit["begin"] else begin), (None if bit["end"] else end)
@@ -157,7 +154,7 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
         parts = len(op.results)
         if shape[axis] % parts:
             raise ModelError(
-                f"operator {op.index} SPLIT: axis {axis} of {list(shape)} does not divide into "
+                f"operator {op!r}: axis {axis} of {list(shape)} does not divide into "
                 f"{parts} equal parts"
             )
         return axis, [shape[axis] // parts] * parts
@@ -168,7 +165,7 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
         sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)
     if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(op.results):
         raise ModelError(
-            f"operator {op.index} SPLIT_V: sizes {sizes} do not divide axis {axis} of "
+            f"operator {op!r}: sizes {sizes} do not divide axis {axis} of "
             f"{list(shape)} into {len(op.results)} outputs"
         )
     return axis, sizes

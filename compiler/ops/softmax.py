@@ -33,7 +33,7 @@ def softmax_axis(op: Op) -> int:
 def infer(op: Op) -> list[Shape]:
     shape = op.operand(0).shape
     if not shape:
-        raise ModelError(f"operator {op.index} {op.name}: the input is a scalar")
+        raise ModelError(f"operator {op!r}: the input is a scalar")
     return [shape]
 
 

@@ -94,8 +94,7 @@ def _infer_top(op: Op) -> list[Shape]:
     shape, count = op.operand(0).shape, int(op.number(1))
     if not shape or not 0 <= count <= shape[-1]:
         raise ModelError(
-            f"operator {op.index} {op.name}: cannot take {count} values along the last axis of "
-            f"{list(shape)}"
+            f"operator {op!r}: cannot take {count} values along the last axis of {list(shape)}"
         )
     return [(*shape[:-1], count)] * 2
 

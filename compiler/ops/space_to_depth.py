@@ -55,9 +55,7 @@ def _with_columns(op: Op) -> Shape:
     """The input's shape; rank 3 gets an axis of columns, as the decomposition will give it."""
     shape = op.operand(0).shape
     if len(shape) not in (3, 4):
-        raise ModelError(
-            f"operator {op.index} {op.name}: input {list(shape)} must have rank 3 or 4"
-        )
+        raise ModelError(f"operator {op!r}: input {list(shape)} must have rank 3 or 4")
     return (*shape[:2], 1, shape[2]) if len(shape) == 3 else shape
 
 
@@ -68,7 +66,7 @@ def _without_columns(op: Op, shape: Shape) -> list[Shape]:
 def _block(op: Op) -> int:
     size = int(op.attrs.get("block_size", 0))
     if size < 1:
-        raise ModelError(f"operator {op.index} {op.name}: block_size {size} must be at least 1")
+        raise ModelError(f"operator {op!r}: block_size {size} must be at least 1")
     return size
 
 
@@ -76,8 +74,7 @@ def _infer_to_depth(op: Op) -> list[Shape]:
     (batch, height, width, channels), n = image_shape(op), _block(op)
     if height % n or width % n:
         raise ModelError(
-            f"operator {op.index} {op.name}: an image of {height}x{width} does not divide into "
-            f"blocks of {n}x{n}"
+            f"operator {op!r}: an image of {height}x{width} does not divide into blocks of {n}x{n}"
         )
     return [(batch, height // n, width // n, channels * n * n)]
 
@@ -97,7 +94,7 @@ def _infer_to_space(op: Op) -> list[Shape]:
     (batch, height, width, channels), n = image_shape(op), _block(op)
     if channels % (n * n):
         raise ModelError(
-            f"operator {op.index} {op.name}: {channels} channels are not a multiple of {n * n}, "
+            f"operator {op!r}: {channels} channels are not a multiple of {n * n}, "
             f"for blocks of {n}x{n}"
         )
     return [(batch, height * n, width * n, channels // (n * n))]
@@ -118,7 +115,7 @@ def _table(op: Op, position: int) -> list[list[int]]:
         values = np.concatenate([values, np.full_like(values, position == 1)])
     if values.size not in (2, 4) or len(values) != 2 or (values < 0).any():
         raise ModelError(
-            f"operator {op.index} {op.name}: input {position} is {values.tolist()}, which must "
+            f"operator {op!r}: input {position} is {values.tolist()}, which must "
             f"hold non-negative entries for rows and columns"
         )
     return [[int(value) for value in np.atleast_1d(row)] for row in values]
@@ -130,8 +127,7 @@ def _infer_to_batch(op: Op) -> list[Shape]:
     sizes = [size + sum(pad) for size, pad in zip((height, width), pads, strict=True)]
     if any(n < 1 or size % n for size, (n,) in zip(sizes, blocks, strict=True)):
         raise ModelError(
-            f"operator {op.index} {op.name}: padded sizes {sizes} do not divide into blocks of "
-            f"{blocks}"
+            f"operator {op!r}: padded sizes {sizes} do not divide into blocks of {blocks}"
         )
     (rows,), (columns,) = blocks
     pixels = sizes[0] // rows, sizes[1] // columns
@@ -161,7 +157,7 @@ def _infer_from_batch(op: Op) -> list[Shape]:
     ]
     if rows * columns < 1 or batch % (rows * columns) or min(sizes) < 0:
         raise ModelError(
-            f"operator {op.index} {op.name}: {list(op.operand(0).shape)} does not match blocks of "
+            f"operator {op!r}: {list(op.operand(0).shape)} does not match blocks of "
             f"{blocks} and crops {crops}"
         )
     return _without_columns(op, (batch // (rows * columns), *sizes, channels))

@@ -21,7 +21,7 @@ def _tile(op: Op) -> list[Move]:
     times = [int(count) for count in op.constant(1).reshape(-1)]
     if len(times) != len(shape) or min(times, default=0) < 0:
         raise ModelError(
-            f"operator {op.index} TILE: multiples {times} must have a non-negative entry for each "
+            f"operator {op!r}: multiples {times} must have a non-negative entry for each "
             f"axis of {list(shape)}"
         )
     axes = [Axis(i, fold="wrap" if count > 1 else "") for i, count in enumerate(times)]
@@ -32,9 +32,7 @@ def _broadcast(op: Op) -> list[Move]:
     shape = op.operand(0).shape
     wanted = tuple(int(size) for size in op.constant(1).reshape(-1))
     if broadcast(op, shape, wanted) != wanted:
-        raise ModelError(
-            f"operator {op.index} BROADCAST_TO: {list(shape)} does not broadcast to {list(wanted)}"
-        )
+        raise ModelError(f"operator {op!r}: {list(shape)} does not broadcast to {list(wanted)}")
     added = len(wanted) - len(shape)
     axes = [Axis(i + added, 0, 0 if size == 1 else 1) for i, size in enumerate(shape)]
     return [Move(wanted, tuple(axes))]

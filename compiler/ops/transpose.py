@@ -17,9 +17,7 @@ def permutation(op: Op) -> list[int]:
     rank = len(op.operand(0).shape)
     order = [int(axis) % max(rank, 1) for axis in op.constant(1).reshape(-1)]
     if sorted(order) != list(range(rank)):
-        raise ModelError(
-            f"operator {op.index} TRANSPOSE: {order} is not a permutation of {rank} axes"
-        )
+        raise ModelError(f"operator {op!r}: {order} is not a permutation of {rank} axes")
     return order
 
 

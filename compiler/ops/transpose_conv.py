@@ -50,9 +50,7 @@ def _output_size(op: Op) -> tuple[int, int]:
     if op.name == "TRANSPOSE_CONV":
         size = [int(v) for v in op.constant(0).reshape(-1)]
         if len(size) != 4:
-            raise ModelError(
-                f"operator {op.index} {op.name}: the output shape {size} must have rank 4"
-            )
+            raise ModelError(f"operator {op!r}: the output shape {size} must have rank 4")
         return size[1], size[2]
     stride_y, stride_x = op.attrs.get("stride_h", 1), op.attrs.get("stride_w", 1)
     if op.attrs.get("padding", "SAME") == "SAME":
@@ -64,15 +62,13 @@ def infer(op: Op) -> list[Shape]:
     shape, weights = input_image(op).shape, op.operand(1).shape
     if len(shape) != 4 or len(weights) != 4 or shape[3] != weights[3] or not prod(weights):
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(shape)} does not match weights "
-            f"{list(weights)}"
+            f"operator {op!r}: input {list(shape)} does not match weights {list(weights)}"
         )
     check_bias(op, weights[0], bias_position(op))
     rows, columns = _output_size(op)
     if rows < 1 or columns < 1 or op.attrs.get("stride_h", 1) < 1 or op.attrs["stride_w"] < 1:
         raise ModelError(
-            f"operator {op.index} {op.name}: the output of {rows}x{columns} is empty, or a stride "
-            f"is less than 1"
+            f"operator {op!r}: the output of {rows}x{columns} is empty, or a stride is less than 1"
         )
     return [(shape[0], rows, columns, weights[0])]
 

@@ -40,7 +40,7 @@ def _unpooled(op: Op) -> tuple[Shape, Window]:
     image = image_shape(op)
     if op.operand(1).shape != image:
         raise ModelError(
-            f"operator {op.index} {op.name}: positions {list(op.operand(1).shape)} must have the "
+            f"operator {op!r}: positions {list(op.operand(1).shape)} must have the "
             f"shape of the values {list(image)}"
         )
     return image, window(op)

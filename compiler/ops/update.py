@@ -21,7 +21,7 @@ def _infer(op: Op) -> list[Shape]:
     fits = len(whole) == len(part) and all(p <= w for p, w in zip(part, whole, strict=True))
     if not fits or starts != (len(whole),):
         raise ModelError(
-            f"operator {op.index} {op.name}: the update {list(part)} does not fit {list(whole)}, "
+            f"operator {op!r}: the update {list(part)} does not fit {list(whole)}, "
             f"or the start indices {list(starts)} do not have one entry per axis"
         )
     return [whole]

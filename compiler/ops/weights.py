@@ -27,8 +27,7 @@ def check_bias(op: Op, channels: int, position: int = 2) -> None:
     bias = op.input(position)
     if bias is not None and bias.elements != channels:
         raise ModelError(
-            f"operator {op.index} {op.name}: the bias has {bias.elements} entries for {channels} "
-            f"output channels"
+            f"operator {op!r}: the bias has {bias.elements} entries for {channels} output channels"
         )
 
 
