@@ -20,11 +20,16 @@ CHOICE, OR, AND, BITS, EQUALITY, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = 
 """How tightly the parts of an expression's text are bound, in all kernel languages."""
 
 INFIX = {
-    **{"||": OR, "&&": AND, "|": BITS, "^": BITS, "&": BITS},
-    **{"==": EQUALITY, "!=": EQUALITY, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON},
-    **{">=": COMPARISON, "<<": SHIFT, ">>": SHIFT, "+": SUM, "-": SUM},
-    **{"*": PRODUCT, "/": PRODUCT, "%": PRODUCT},
+    "||": OR,
+    "&&": AND,
+    **dict.fromkeys(("|", "^", "&"), BITS),
+    **dict.fromkeys(("==", "!="), EQUALITY),
+    **dict.fromkeys(("<", "<=", ">", ">="), COMPARISON),
+    **dict.fromkeys(("<<", ">>"), SHIFT),
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("*", "/", "%"), PRODUCT),
 }
+"""The level of each operator between two operands."""
 
 Operand = Union["Expression", int, float]
 

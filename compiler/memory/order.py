@@ -10,7 +10,7 @@ graphs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -72,7 +72,8 @@ def execution_order(graph: Graph, sized: Sequence[SizedOp], aliases: Aliases) ->
 def _problem(graph: Graph, sized: Sequence[SizedOp], aliases: Aliases) -> _Problem:
     positions = {item.op: position for position, item in enumerate(sized)}
     groups: dict[Tensor, int] = {}
-    tasks, readers = [], [[] for _ in sized]  # type: tuple[list[_Task], list[list[int]]]
+    tasks: list[_Task] = []
+    readers: list[list[int]] = [[] for _ in sized]
     for position, item in enumerate(sized):
         op = item.op
         producers = (graph.producer(tensor) for tensor in op.reads)
@@ -191,7 +192,7 @@ def _exact(problem: _Problem, limit: int) -> list[int] | None:
     return None
 
 
-def _mask(positions: Sequence[int] | frozenset[int]) -> int:
+def _mask(positions: Iterable[int]) -> int:
     return sum(1 << position for position in positions)
 
 
