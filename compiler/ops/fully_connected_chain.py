@@ -20,7 +20,8 @@ from ..ir import Array, Op
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, bhwc, define, slice_count
 from .elementwise import ELEMENTWISE
-from .lines import group_size
+from .lines import group_size, power_of_two
+from .seats import seats
 from .weights import pack_weights
 
 NAME = "tflgpu.fully_connected_chain"
@@ -56,6 +57,8 @@ class Layer:
     """Start of its output in local memory, in floats; unused by the last layer."""
     parts: int
     """Work-items that share the sums of a block, which is one slice then."""
+    seats: int
+    """How many of them keep what they have in local memory at a time."""
     weights: int
     """Start of its weights, in slices."""
     bias: int
@@ -106,7 +109,8 @@ def _layers(op: Op, items: int, target: Target) -> list[Layer]:
         blocks = -(-count // block)
         destination = source + slice_count(inputs, target) * target.lanes
         parts = _parts(inputs, blocks, min(items, room))
-        places = (source, destination, parts, weights_at, bias_at)
+        at_once = min(parts, power_of_two(seats(blocks * parts, target) // blocks))
+        places = (source, destination, parts, at_once, weights_at, bias_at)
         found.append(Layer(inputs, count, block, blocks, *places, following))
         source = destination
         weights_at += blocks * block * inputs
@@ -123,7 +127,15 @@ def _useful(outputs: int, inputs: int, target: Target) -> int:
 def _parts(inputs: int, blocks: int, items: int) -> int:
     """A power of two of work-items for each block, so that few of them are idle."""
     most = min(items // blocks, inputs // SHARED_INPUTS, MAX_PARTS)
-    return 1 << (max(most, 1).bit_length() - 1)
+    return power_of_two(most)
+
+
+def _seat_rows(rows: int, slices: int, target: Target) -> int:
+    """How many rows of a mean are kept in local memory at a time, a divisor of all."""
+    most = max(seats(rows * slices, target) // slices, 1)
+    return max(
+        (part for part in range(1, rows + 1) if rows % part == 0 and part <= most), default=1
+    )
 
 
 def _packed(op: Op, layers: Sequence[Layer], target: Target) -> dict[str, Array]:
@@ -155,9 +167,10 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     widest = max(_useful(*shape, target) for shape in layer_shapes(op))
     items = group_size(max(widest, averaged * count // PIXELS), target)
     rows = min(items // count, averaged // PIXELS)
+    seat_rows = _seat_rows(rows, count, target)
     layers = _layers(op, items, target)
     vectors = held(op, target)
-    shared = max((item.blocks * item.parts for item in layers if item.parts > 1), default=0)
+    shared = max((item.blocks * item.seats for item in layers if item.parts > 1), default=0)
     products = sum(outputs * inputs for outputs, inputs in layer_shapes(op))
     return [
         Launch(
@@ -168,10 +181,11 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
             _packed(op, layers, target),
             {
                 "layers": layers,
-                "held": max(vectors + shared * target.lanes, rows * count * target.lanes),
+                "held": max(vectors + shared * target.lanes, seat_rows * count * target.lanes),
                 "shared_at": vectors,
                 "mean": _averages(op),
                 "rows": rows,
+                "seat_rows": seat_rows,
                 "team": items,
             },
             group=(items, 1, 1),

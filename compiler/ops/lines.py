@@ -21,6 +21,7 @@ from ..ir import Op, Shape
 from ..target import Target
 from .base import Grid, Launch, bhwc, linear_grid, slice_count
 from .elementwise import Formula
+from .seats import seats
 
 MIN_GROUP = 64
 """Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
@@ -78,7 +79,8 @@ class Lines:
         sizes = (batch, height, width, slice_count(channels, target))
         batch, height, width, slices = (1 if i in axes else size for i, size in enumerate(sizes))
         grid = (team, width, batch * slices) if team else (width, height, batch * slices)
-        launch = self._launch("reduce/slices.jinja", "", grid, team, {"walked": axes})
+        variables = {"walked": axes, "seats": seats(max(team, 1), target)}
+        launch = self._launch("reduce/slices.jinja", "", grid, team, variables)
         return replace(launch, flatten=flatten)
 
     def by_elements(self, axes: Collection[int], *, team: int = 0) -> Launch:
@@ -115,6 +117,7 @@ class Lines:
             variables={
                 "walk": walk,
                 "team": max(team, 1),
+                "seats": max(team, 1),
                 "lanes_first": self.lanes_first,
                 **variables,
                 **self.variables,
@@ -149,7 +152,11 @@ def group_size(parts: int, target: Target) -> int:
 
     1 on processors, where a work-group runs on a single core and vectors already share the work.
     """
-    most = 1 if target.on_processor else min(parts, target.device.max_group)
+    return power_of_two(1 if target.on_processor else min(parts, target.device.max_group))
+
+
+def power_of_two(most: int) -> int:
+    """The largest power of two that is at most so large, at least 1."""
     return 1 << (max(most, 1).bit_length() - 1)
 
 

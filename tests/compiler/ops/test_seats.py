@@ -1,0 +1,62 @@
+"""Work-items that take turns in local memory where it is cleared before a work-group begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agreement import difference
+from cases.convolutions import conv
+from cases.pools import pooled
+from devices import Attached
+from graphs import Value, call, ints, model
+
+import tflgpu
+from tflgpu.compiler import Options, build
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import TargetName
+
+
+def mean(*shape: int) -> Value:
+    return call("MEAN", pooled(*shape), ints(1, 2), keep_dims=True)
+
+
+def gate(*shape: int) -> Value:
+    """A mean, and two layers that make a vector of it: one work-group computes them."""
+    narrow = call("RELU", conv(mean(*shape), (16, shape[3]), (1, 1)))
+    return call("LOGISTIC", conv(narrow, (shape[3], 16), (1, 1)))
+
+
+VALUES = {
+    "mean": mean(1, 40, 30, 9),
+    "normalized": call("L2_NORMALIZATION", pooled(1, 3, 2, 1200)),
+    "gate": gate(1, 24, 24, 96),
+    "gate of five rows": gate(1, 11, 11, 192),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_numbers_agree(attached: Attached, name: str, tmp_path: Path) -> None:
+    made = model({"y": VALUES[name]})
+    (expected,) = Reference(made.content).run(made.inputs)
+    device = "webgpu" if attached.target == "wgsl" else "gpu"
+    folder = tflgpu.compile(made.content, tmp_path, target=attached.target, device=device)
+    with tflgpu.load(folder, device=attached.device, store_binaries=False) as session:
+        session.poison()
+        (found,) = session.run(made.inputs).values()
+    assert difference(found, expected, tolerance=1e-5) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "floats"),
+    [
+        ("mean", "opencl", 4 * 256),
+        ("mean", "wgsl", 4 * 64),
+        ("gate", "opencl", 4 * 240),
+        ("gate", "wgsl", 112 + 4 * 48),
+    ],
+)
+def test_little_local_memory_is_cleared(name: str, target: TargetName, floats: int) -> None:
+    options = Options(target=target, device="webgpu")
+    needs = build(model({"y": VALUES[name]}).content, options).plan.needs
+    assert needs.local_memory == 4 * floats
