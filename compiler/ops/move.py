@@ -1,21 +1,16 @@
-"""Operators that only move elements: slices, pads, transposes, splits and repetitions.
-
-All are described by a `Move`: each output element is the input element at coordinates that are
-affine in the output's coordinates. Coordinates outside the input are folded back into it, or the
-element is a fill value.
-"""
+"""Operators that only move elements: slices, pads, transposes, splits and repetitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from math import prod
 
-import numpy as np
-
 from ..ir import Array, Op, Shape, Tensor
-from ..language import TRUE, Expression, maximum, minimum
+from ..language import horner
 from ..target import Target
+from .affine_moves import Axis, Move, Source, bounds, folded, strides
 from .base import (
     ANY,
     LINEAR,
@@ -29,106 +24,14 @@ from .base import (
     bhwc,
     linear_grid,
     row_major_view,
+    slice_count,
     sliced_grid,
     sliced_view,
 )
-from .row_slices import no_row_slices, no_whole_rows
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The coordinate along one input axis: start + step * (coordinate along output axis `of`)."""
-
-    of: int
-    start: int = 0
-    step: int = 1
-    fold: str = ""
-    """What lies outside the input: "wrap" repeats it, "symmetric" mirrors it including the edge,
-    "reflect" mirrors it without the edge; "" if nothing is folded."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """Where each element of an output of shape `shape` comes from; one `Axis` per input axis."""
-
-    shape: Shape
-    axes: tuple[Axis, ...]
-    fill: float | None = None
-    """The value outside the input; None if no coordinate lies outside."""
-
-    def of_images(self) -> Move:
-        """The same move with leading axes of size 1, so that input and output have four."""
-        output_shift = 4 - len(self.shape)
-        axes = [replace(axis, of=axis.of + output_shift) for axis in self.axes]
-        front = [Axis(0, 0, 0)] * (4 - len(self.axes))
-        return Move((1,) * output_shift + self.shape, (*front, *axes), self.fill)
-
-    def block(self, shape: Shape) -> tuple[int, ...] | None:
-        """Coordinates in an input of shape `shape` at which the output starts, if it is a block.
-
-        None if the output is not a contiguous block of the input.
-        """
-        if len(self.axes) != len(self.shape):
-            return None
-        for position, (axis, size, extent) in enumerate(
-            zip(self.axes, self.shape, shape, strict=True)
-        ):
-            along = size == 1 or (axis.of, axis.step) == (position, 1)
-            if not along or axis.start < 0 or axis.start + size > extent:
-                return None
-        return tuple(axis.start for axis in self.axes)
-
-    def apply(self, x: Array) -> Array:
-        """The move in numpy."""
-        if not x.size:
-            return np.full(self.shape, self.fill or 0, x.dtype)
-        grids = np.indices(self.shape, sparse=True)
-        index = [
-            fold(axis, axis.start + axis.step * grids[axis.of], size)
-            for axis, size in zip(self.axes, x.shape, strict=True)
-        ]
-        outside = [(i < 0) | (i >= n) for i, n in zip(index, x.shape, strict=True)]
-        clipped = [np.clip(i, 0, n - 1) for i, n in zip(index, x.shape, strict=True)]
-        moved = np.broadcast_to(x[tuple(clipped)] if clipped else x, self.shape)
-        if self.fill is None or not outside:
-            return np.ascontiguousarray(moved)
-        anywhere = np.zeros(self.shape, bool)
-        for axis in outside:
-            anywhere |= axis
-        return np.where(anywhere, np.asarray(self.fill, x.dtype), moved)
-
+from .row_slices import no_row_slices
 
 Moves = Callable[[Op], Sequence[Move]]
 """The move that produces each output of an operator from its input."""
-
-
-def fold(axis: Axis, index: Array, size: int) -> Array:
-    """Coordinates folded into an input axis of size `size`, in numpy."""
-    if axis.fold == "wrap":
-        return np.asarray(index % size)
-    if axis.fold:
-        double = 1 if axis.fold == "symmetric" else 0
-        index = np.maximum(index, -double - index)
-        index = np.minimum(index, 2 * size - 2 + double - index)
-    return index
-
-
-def folded(axis: Axis, place: Expression, size: int) -> Expression:
-    """A coordinate in a kernel, folded into an input axis of size `size`."""
-    if axis.fold == "wrap":
-        return place % size
-    if axis.fold:
-        double = 1 if axis.fold == "symmetric" else 0
-        place = maximum(place, -double - place)
-        return minimum(place, 2 * size - 2 + double - place)
-    return place
-
-
-def bounds(axis: Axis, place: Expression, size: int, extent: int) -> Expression:
-    """The condition, where needed, that a coordinate is inside an input axis of size `size`."""
-    ends = (axis.start, axis.start + axis.step * (extent - 1))
-    low = place >= 0 if min(ends) < 0 else TRUE
-    return low & (place < size if max(ends) >= size else TRUE)
 
 
 def _sliced_view(tensor: Tensor, base: Tensor, move: Move, target: Target) -> View | str | None:
@@ -149,15 +52,13 @@ def _keeps_slices(move: Move, lanes: int) -> bool:
     return channel.of == 3 and channel.step == 1 and channel.start % lanes == 0
 
 
-def _keeps_rows(move: Move, shape: Shape) -> bool:
-    """Whether the rows of the result are parts of rows of the input, an array of shape `shape`."""
-    last = len(move.shape) - 1
-    if not move.axes or any(axis.of == last and axis.step for axis in move.axes[:-1]):
-        return False
-    column, columns = move.axes[-1], move.shape[-1]
-    along = (column.of, column.step, column.fold) == (last, 1, "")
-    return along and 0 <= column.start <= shape[-1] - columns
+def _extent(shape: Shape, axes: Sequence[int]) -> int:
+    """How many elements some axes of a shape have."""
+    return prod(shape[axis] for axis in axes)
 
+
+SHORTEST_ROW = 2
+"""How many elements of a row are worth a work-item of their own, at least."""
 
 FEW_ROWS = 4
 """How many rows a kernel brings side by side, at most: it stores every element by itself."""
@@ -235,25 +136,29 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 linear_grid(prod(tensor.shape)),
                 {"x": source(op)},
                 {"y": tensor},
-                variables={"move": move, "folded": folded, "bounds": bounds, "prod": prod},
+                variables={
+                    "move": move,
+                    "source": Source(move, source(op).shape).find,
+                    "extent": partial(_extent, move.shape),
+                },
                 view=_row_major_view(tensor, source(op), move),
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
-    def whole_rows(op: Op, target: Target) -> str | None:
-        if any(not _keeps_rows(move, source(op).shape) for move in moves(op)):
-            return "rows of the result are not parts of rows of the input"
-        return no_whole_rows(op, target, op.epilogue_inputs, source(op))
+    def in_rows(op: Op, target: Target) -> str | None:
+        for move in moves(op):
+            columns = move.shape[-1] if move.shape else 1
+            if columns < (target.lanes if op.epilogue else SHORTEST_ROW):
+                return f"rows of {columns} elements are too short"
+            if sum(axis.of == len(move.shape) - 1 and axis.step != 0 for axis in move.axes) > 1:
+                return "the elements of a row are not at equal distances"
+        return no_row_slices(op, target, op.epilogue_inputs, source(op))
 
     def rows(op: Op, target: Target) -> Sequence[Launch]:
         return [
-            replace(
-                launch,
-                template="move/move_rows.jinja",
-                grid=linear_grid(launch.writes["y"].elements // target.lanes),
-            )
-            for launch in linear(op, target)
+            _by_rows(launch, move, source(op).shape, target)
+            for launch, move in zip(linear(op, target), moves(op), strict=True)
         ]
 
     def few_rows(op: Op, target: Target) -> str | None:
@@ -270,16 +175,47 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
         ]
         apart = prod(source(op).shape[turned + 1 :])
         grid = linear_grid(prod(move.shape[:-1]) // target.lanes)
-        variables = {**launch.variables, "apart": apart}
+        elements = prod(move.shape)
+        variables = {**launch.variables, "apart": apart, "elements": elements}
         return [replace(launch, template="move/move_columns.jinja", grid=grid, variables=variables)]
 
     return (
         Implementation("move", sliced, whole_images),
-        Implementation("move_rows", rows, whole_rows, reads=LINEAR, writes=LINEAR),
         Implementation("move_columns", side_by_side, few_rows, reads=LINEAR, writes=LINEAR),
+        Implementation("move_rows", rows, in_rows, reads=LINEAR, writes=LINEAR),
         Implementation("move_linear", linear, reads=LINEAR, writes=LINEAR),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
     )
+
+
+def _by_rows(launch: Launch, move: Move, shape: Shape, target: Target) -> Launch:
+    """The launch that moves rows from an input of this shape, a slice a work-item.
+
+    Slices of rows whose elements are apart in the input come in the order in which their first
+    elements are neighbours there, since each takes a line of the processor's cache for every lane.
+    """
+    found = Source(move, shape)
+    *outer, columns = move.shape
+    *along, apart = strides(move, shape)
+    order = list(range(len(outer)))
+    if apart not in (0, 1):
+        order.sort(key=lambda axis: -abs(along[axis]))
+    parts = slice_count(columns, target)
+    variables = {
+        **launch.variables,
+        "order": order,
+        "rows": prod(outer),
+        "parts": parts,
+        "row_start": lambda i: horner(
+            *((i[n], size) for n, size in enumerate(outer)), (0, columns)
+        ),
+        "columns": columns,
+        "apart": apart,
+        "row_inside": found.row_inside,
+        "in_one_piece": partial(found.in_one_piece, target.lanes),
+    }
+    grid = linear_grid(prod(outer) * parts)
+    return replace(launch, template="move/move_rows.jinja", grid=grid, variables=variables)
 
 
 def _pads_lanes(move: Move, source: Tensor, lanes: int) -> bool:

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
+from .affine_moves import Axis, Move
 from .base import ANY, OpDef, Traits, define, normalize_axis
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 def infer(op: Op) -> list[Shape]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op, Shape
+from .affine_moves import Axis, Move
 from .base import (
     Permutable,
     Traits,
@@ -11,7 +12,7 @@ from .base import (
     among_operands,
     define,
 )
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 def paddings(op: Op) -> list[tuple[int, int]]:

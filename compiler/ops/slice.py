@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import ModelError
 from ..ir import Op, Shape
+from .affine_moves import Axis, Move
 from .base import (
     Permutable,
     Traits,
@@ -15,7 +16,7 @@ from .base import (
     define,
     normalize_axis,
 )
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op
+from .affine_moves import Axis, Move
 from .base import (
     Permutable,
     Traits,
@@ -13,7 +14,7 @@ from .base import (
     define,
     normalize_axis,
 )
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 def _tile(op: Op) -> list[Move]:

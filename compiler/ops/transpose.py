@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op
+from .affine_moves import Axis, Move
 from .base import (
     Traits,
     among_operands,
     define,
 )
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 def permutation(op: Op) -> list[int]:

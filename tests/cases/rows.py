@@ -1,4 +1,7 @@
-"""Tensors of five axes, which are row-major: kernels compute slices of their rows on processors."""
+"""Tensors of five axes, which are row-major: kernels compute slices of their rows on processors.
+
+Rows of 37 elements are two slices and a rest for profiles with 16 lanes, and nine for those with 4.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ def rows() -> Iterator[Case]:
         powers = call("SOFTMAX", x(*shape), beta=0.5)
         row = call("MUL", powers, known(np.arange(columns, dtype=np.float32)))
         yield Case("SOFTMAX", f"rank 5 of {columns}", call("ADD", row, x(1, 3, 2, 5, 1)))
-    turned = call("RELU", transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4))
-    yield Case("TRANSPOSE", "whole rows", with_operands(turned))
+    moved = call("RELU", transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4))
+    yield Case("TRANSPOSE", "whole rows", with_operands(moved))
     part = call("SLICE", x(1, 3, 2, 5, 70), ints(0, 0, 0, 0, 5), ints(*WHOLE))
     yield Case("SLICE", "parts of rows", part)
     sides = around((0, 0), (1, 0), (0, 1), (2, 1), (0, 0))
@@ -46,4 +49,39 @@ def rows() -> Iterator[Case]:
     )
 
 
-TABLES = (rows,)
+def turned() -> Iterator[Case]:
+    for shape, order in (
+        ((2, 3, 5, 2, 12), (2, 0, 3, 1, 4)),
+        ((2, 3, 5, 2, 37), (2, 0, 3, 1, 4)),
+        ((2, 21, 2, 3, 37), (0, 4, 3, 2, 1)),
+        ((2, 37, 2, 3, 5), (0, 2, 4, 3, 1)),
+        ((2, 2, 7, 3, 5), (0, 1, 4, 3, 2)),
+    ):
+        value = transpose(x(*shape), *order)
+        yield Case("TRANSPOSE", f"rows of {shape} by {order}", value)
+    own = call("MUL", transpose(x(1, 37, 2, 5, 3), 0, 4, 2, 3, 1), x(1, 3, 2, 5, 37))
+    yield Case("TRANSPOSE", "turned rows and others", call("RELU", own))
+
+
+def pieces() -> Iterator[Case]:
+    """Rows whose slices are in several pieces, or beyond an end."""
+    shape = (1, 2, 2, 3, 37)
+    for last in ((1, 0), (0, 9), (17, 2)):
+        sides = around((0, 0), (1, 0), (0, 1), (0, 0), last)
+        yield Case("PAD", f"rows by {last}", call("PAD", x(*shape), sides))
+    fill = known(np.array([-2.5], np.float32))
+    padded = call("PADV2", x(*shape), around(*[(0, 0)] * 4, (2, 3)), fill)
+    own = call("MUL", padded, x(1, 2, 2, 3, 42))
+    yield Case("PADV2", "rows and others", call("RELU", own))
+    for mode in ("REFLECT", "SYMMETRIC"):
+        sides = around((0, 0), (0, 0), (1, 1), (0, 0), (19, 4))
+        value = call("MIRROR_PAD", x(*shape), sides, mode=mode)
+        yield Case("MIRROR_PAD", f"rows, {mode}", value)
+    yield Case("TILE", "rows", call("TILE", x(*shape), ints(1, 2, 1, 1, 3)))
+    yield Case("REVERSE_V2", "rows", call("REVERSE_V2", x(*shape), ints(4)))
+    yield Case("BROADCAST_TO", "rows", call("BROADCAST_TO", x(2, 1, 3, 1), ints(1, 2, 2, 3, 37)))
+    every = ints(0, 0, 0, 0, 1), ints(1, 2, 2, 3, 70), ints(1, 1, 1, 1, 2)
+    yield Case("STRIDED_SLICE", "rows", call("STRIDED_SLICE", x(1, 2, 2, 3, 70), *every))
+
+
+TABLES = (rows, turned, pieces)

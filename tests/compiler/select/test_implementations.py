@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from cases.convolutions import window
 from cases.pools import pooled
 from cases.quantized_layers import weights
-from graphs import Value, call, ints, largest, model, quantized, transpose, w, x, xq
+from graphs import Value, call, ints, known, largest, model, quantized, transpose, w, x, xq
 
 from tflgpu.compiler import Options, pipeline
 
@@ -110,6 +111,12 @@ WHOLE_ROWS = transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4)
 IMAGE = transpose(x(1, 3, 5, 32), 0, 2, 3, 1)
 
 
+SIDES = known(np.array([(0, 0)] * 4 + [(2, 1)], np.int32))
+
+
+LONGER_ROWS = call("PAD", x(1, 2, 2, 3, 37), SIDES)
+
+
 WIDE_IMAGE = transpose(x(1, 5, 5, 32), 0, 2, 3, 1)
 
 
@@ -169,7 +176,10 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (WHOLE_ROWS, "gpu", ["move_linear"]),
         (IMAGE, "cpu_avx512", ["move_columns"]),
         (IMAGE, "gpu", ["move_linear"]),
-        (WIDE_IMAGE, "cpu_avx512", ["move_linear"]),
+        (WIDE_IMAGE, "cpu_avx512", ["move_rows"]),
+        (WIDE_IMAGE, "gpu", ["move_linear"]),
+        (LONGER_ROWS, "cpu_avx512", ["move_rows"]),
+        (LONGER_ROWS, "gpu", ["move_linear"]),
         (SINES, "cpu_avx512", ["elementwise_rows"]),
         (SINES, "gpu", ["elementwise_linear"]),
         (TOP, "cpu_avx512", ["top_insertion"]),
