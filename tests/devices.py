@@ -158,9 +158,9 @@ def ways() -> list[Way]:
 
     A single device has both. Wide slices run all cases, and every fourth with each of its
     implementations; the kernels of every fourth operator are optimized. The others have slices of 4
-    and share the cases: OpenCL runs every fourth, and every other one of these with each of its
-    implementations, OpenGL every fourth, and WebGPU every eighth. With --cases all, each runs all
-    of them, optimized.
+    and share the cases: OpenCL and OpenGL each run every fourth, and every other one of these with
+    each of its implementations, WebGPU every eighth. With --cases all, each runs all of them,
+    optimized.
     """
     devices = list(opencl_devices() or [""])
     rows = []
@@ -170,7 +170,7 @@ def ways() -> list[Way]:
             rows.append(Way("opencl", fitting[-1], device, others=(0, 4), optimized=4))
         else:
             rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 2), optimized=0))
-    rows.append(Way("glsl", "gpu", "auto", share=(2, 4)))
+    rows.append(Way("glsl", "gpu", "auto", share=(2, 4), others=(0, 2)))
     rows.append(Way("wgsl", "webgpu", "auto", share=(3, 8)))
     return rows
 
