@@ -107,7 +107,7 @@ class Op:
         """The input at `position` (ModelError if it is left out)."""
         tensor = self.input(position)
         if tensor is None:
-            raise ModelError(f"operator {self.index} {self.name} has no input {position}")
+            raise ModelError(f"operator {self!r} has no input {position}")
         return tensor
 
     def constant(self, position: int) -> Array:
@@ -145,6 +145,10 @@ class Op:
     def set_results(self, outputs: Iterable[Tensor]) -> None:
         """Replace all outputs; only the graph may call this."""
         self.outputs = tuple(outputs)
+
+    def invalid(self, reason: str) -> ModelError:
+        """The error to raise because of its operands or options."""
+        return ModelError(f"operator {self!r}: {reason}")
 
     def __repr__(self) -> str:
         return f"{self.index} {self.name}"

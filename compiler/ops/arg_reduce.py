@@ -8,7 +8,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
@@ -27,7 +26,7 @@ from .elementwise import rank_fits
 def _infer_arg(op: Op) -> list[Shape]:
     shape, axis = op.operand(0).shape, second_operand_axis(op)
     if not shape[axis]:
-        raise ModelError(f"operator {op!r}: axis {axis} of {list(shape)} is empty")
+        raise op.invalid(f"axis {axis} of {list(shape)} is empty")
     return [(*shape[:axis], *shape[axis + 1 :])]
 
 

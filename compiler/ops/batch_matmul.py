@@ -7,7 +7,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, bhwc, broadcast, define, slice_count
@@ -30,15 +29,12 @@ def matrices(op: Op) -> tuple[int, int, int]:
     """Rows, inner size and columns of the product (ModelError if the operands do not match)."""
     first, second = op.operand(0).shape, op.operand(1).shape
     if min(len(first), len(second)) < 2:
-        raise ModelError(
-            f"operator {op!r}: {list(first)} and {list(second)} must have rank 2 or more"
-        )
+        raise op.invalid(f"{list(first)} and {list(second)} must have rank 2 or more")
     rows, inner = first[-2:] if not op.attrs.get("adj_x", False) else first[:-3:-1]
     height, columns = second[-2:] if not op.attrs.get("adj_y", False) else second[:-3:-1]
     if inner != height:
-        raise ModelError(
-            f"operator {op!r}: cannot multiply {list(first)} by {list(second)}, as "
-            f"{inner} and {height} differ"
+        raise op.invalid(
+            f"cannot multiply {list(first)} by {list(second)}, as {inner} and {height} differ"
         )
     return rows, inner, columns
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
@@ -16,7 +15,7 @@ def _boundaries(op: Op) -> Array:
     """The boundaries, float32, in ascending order (ModelError)."""
     found: Array = np.asarray(op.attrs.get("boundaries", ()), np.float32)
     if not found.size or not (found[1:] >= found[:-1]).all():
-        raise ModelError(f"operator {op!r}: its boundaries are missing or not in order")
+        raise op.invalid("its boundaries are missing or not in order")
     return found
 
 

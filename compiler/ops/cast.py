@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
@@ -91,9 +90,9 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _infer_bits(op: Op) -> list[Shape]:
     sizes = [np.dtype(tensor.dtype).itemsize for tensor in (op.operand(0), op.output)]
     if sizes[0] != sizes[1]:
-        raise ModelError(
-            f"operator {op!r}: {op.operand(0).dtype} and {op.output.dtype} differ in "
-            f"size; only types of the same size are supported"
+        raise op.invalid(
+            f"{op.operand(0).dtype} and {op.output.dtype} differ in size; only types of the same "
+            f"size are supported"
         )
     return [op.operand(0).shape]
 

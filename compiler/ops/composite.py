@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import (
     ANY,
@@ -40,24 +39,21 @@ def _l2_normalization(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _infer_lookup(op: Op) -> list[Shape]:
     ids, table = op.operand(0).shape, op.operand(1).shape
     if len(ids) != 1 or not table:
-        raise ModelError(
-            f"operator {op!r}: ids {list(ids)} must have rank 1, the table "
-            f"{list(table)} at least that"
-        )
+        raise op.invalid(f"ids {list(ids)} must have rank 1, the table {list(table)} at least that")
     return [(*ids, *table[1:])]
 
 
 def _infer_diagonal(op: Op) -> list[Shape]:
     shape = op.operand(0).shape
     if not shape:
-        raise ModelError(f"operator {op!r}: a scalar has no diagonal")
+        raise op.invalid("a scalar has no diagonal")
     return [(*shape, shape[-1])]
 
 
 def _infer_set_diagonal(op: Op) -> list[Shape]:
     shape, diagonal = op.operand(0).shape, op.operand(1).shape
     if len(shape) < 2 or diagonal != (*shape[:-2], min(shape[-2:])):
-        raise ModelError(f"operator {op!r}: {list(diagonal)} is not the diagonal of {list(shape)}")
+        raise op.invalid(f"{list(diagonal)} is not the diagonal of {list(shape)}")
     return [shape]
 
 

@@ -7,7 +7,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from .base import (
@@ -42,7 +41,7 @@ def infer(op: Op) -> list[Shape]:
         others = (shape[:axis], shape[axis + 1 :])
         if others != (shapes[0][:axis], shapes[0][axis + 1 :]):
             listed = ", ".join(str(list(shape)) for shape in shapes)
-            raise ModelError(f"operator {op!r}: {listed} differ in more than axis {axis}")
+            raise op.invalid(f"{listed} differ in more than axis {axis}")
     total = sum(shape[axis] for shape in shapes)
     return [(*shapes[0][:axis], total, *shapes[0][axis + 1 :])]
 

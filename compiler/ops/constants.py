@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..ir.dequantize import dequantized
 from .base import ANY, OpDef, broadcast, define, same_as_first
@@ -41,7 +40,7 @@ def _zeros(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _range(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     start, limit, step = (op.number(i) for i in range(3))
     if step == 0:
-        raise ModelError(f"operator {op!r}: the step is 0")
+        raise op.invalid("the step is 0")
     return [np.arange(start, limit, step).astype(op.output.dtype)]
 
 
@@ -49,7 +48,7 @@ def _iota(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     """Each element is its index along one axis (StableHLO's specification, iota)."""
     shape, axis = op.output.shape, int(op.attrs.get("iota_dimension", 0))
     if not 0 <= axis < len(shape):
-        raise ModelError(f"operator {op!r}: {list(shape)} has no axis {axis}")
+        raise op.invalid(f"{list(shape)} has no axis {axis}")
     counted = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
     return [np.broadcast_to(counted, shape).astype(op.output.dtype)]
 
@@ -66,10 +65,7 @@ def _joint_shape(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _infer_fill(op: Op) -> list[Shape]:
     shape = tuple(int(size) for size in op.constant(0).reshape(-1))
     if min(shape, default=0) < 0 or op.operand(1).elements != 1:
-        raise ModelError(
-            f"operator {op!r}: the shape {list(shape)} is negative, or the fill value is "
-            f"not a scalar"
-        )
+        raise op.invalid(f"the shape {list(shape)} is negative, or the fill value is not a scalar")
     return [shape]
 
 

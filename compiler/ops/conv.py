@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
 from . import conv_thin, shared_sums, winograd
@@ -64,14 +63,12 @@ def infer(op: Op) -> list[Shape]:
     """The NHWC output shape; ModelError if weights, bias and channels do not match."""
     image, weights = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(weights) != 4 or not prod(weights):
-        raise ModelError(
-            f"operator {op!r}: input {list(image)} and weights {list(weights)} "
-            f"must have rank 4, and the weights must not be empty"
+        raise op.invalid(
+            f"input {list(image)} and weights {list(weights)} must have rank 4, and the weights "
+            f"must not be empty"
         )
     if image[3] % weights[3] or weights[0] % max(image[3] // weights[3], 1) or not image[3]:
-        raise ModelError(
-            f"operator {op!r}: {image[3]} input channels do not match weights {list(weights)}"
-        )
+        raise op.invalid(f"{image[3]} input channels do not match weights {list(weights)}")
     check_bias(op, weights[0])
     rows, columns = window(op).output(op, *image[1:3])
     return [(image[0], rows, columns, weights[0])]

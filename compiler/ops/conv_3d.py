@@ -14,7 +14,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Op, Shape, constant
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
@@ -43,9 +42,8 @@ def walks(op: Op) -> list[Walk]:
         stride = int(op.attrs.get(f"stride_{letter}", 1))
         dilation = int(op.attrs.get(f"dilation_{letter}_factor", 1))
         if min(stride, dilation, size) < 1:
-            raise ModelError(
-                f"operator {op!r}: window size {size}, stride {stride} and dilation "
-                f"{dilation} must be at least 1"
+            raise op.invalid(
+                f"window size {size}, stride {stride} and dilation {dilation} must be at least 1"
             )
         reach = (size - 1) * dilation + 1
         padding = op.attrs.get("padding", "SAME")
@@ -56,9 +54,7 @@ def walks(op: Op) -> list[Walk]:
             before, after = (0, 0) if padding == "VALID" else padding[axis]
             output = (extent + before + after - reach) // stride + 1
         if output < 1:
-            raise ModelError(
-                f"operator {op!r}: a window of {reach} does not fit an axis of {extent}"
-            )
+            raise op.invalid(f"a window of {reach} does not fit an axis of {extent}")
         result.append(Walk(size, stride, dilation, before, output))
     return result
 
@@ -66,9 +62,9 @@ def walks(op: Op) -> list[Walk]:
 def _infer(op: Op) -> list[Shape]:
     source, weights = op.operand(0).shape, op.operand(1).shape
     if len(source) != 5 or len(weights) != 5 or source[4] != weights[3] or not prod(weights):
-        raise ModelError(
-            f"operator {op!r}: input {list(source)} and weights {list(weights)} must "
-            f"have rank 5 and the same number of input channels"
+        raise op.invalid(
+            f"input {list(source)} and weights {list(weights)} must have rank 5 and the same "
+            f"number of input channels"
         )
     check_bias(op, weights[4])
     return [(source[0], *(walk.output for walk in walks(op)), weights[4])]
@@ -126,7 +122,7 @@ def _transpose_axes(op: Op) -> list[tuple[int, int, int]]:
         stride = int(op.attrs.get(f"stride_{letter}", 1))
         dilation = int(op.attrs.get(f"dilation_{letter}_factor", 1))
         if min(stride, dilation) < 1:
-            raise ModelError(f"operator {op!r}: stride {stride}, dilation {dilation}")
+            raise op.invalid(f"stride {stride}, dilation {dilation}")
         found.append((op.operand(1).shape[axis], stride, dilation))
     return found
 
@@ -136,9 +132,8 @@ def _infer_transpose(op: Op) -> list[Shape]:
     weights, source = op.operand(1).shape, op.operand(2).shape
     fits = len(shape) == len(weights) == len(source) == 5 and prod(weights) > 0
     if not fits or (shape[0], *weights[3:]) != (source[0], shape[4], source[4]):
-        raise ModelError(
-            f"operator {op!r}: input {list(source)} and weights {list(weights)} do not give the "
-            f"shape {list(shape)}"
+        raise op.invalid(
+            f"input {list(source)} and weights {list(weights)} do not give the shape {list(shape)}"
         )
     check_bias(op, shape[4], 3)
     _transpose_axes(op)

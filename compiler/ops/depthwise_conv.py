@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import depthwise_pairs
@@ -87,14 +86,13 @@ def infer(op: Op) -> list[Shape]:
     """The NHWC output shape; ModelError if weights, bias and channels do not match."""
     image, weights = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(weights) != 4 or weights[0] != 1:
-        raise ModelError(
-            f"operator {op!r}: input {list(image)} and weights {list(weights)} "
-            f"must have rank 4, and the weights must start with 1"
+        raise op.invalid(
+            f"input {list(image)} and weights {list(weights)} must have rank 4, and the weights "
+            f"must start with 1"
         )
     if not image[3] or not weights[3] or weights[3] % image[3]:
-        raise ModelError(
-            f"operator {op!r}: {weights[3]} output channels are not a multiple of "
-            f"{image[3]} input channels"
+        raise op.invalid(
+            f"{weights[3]} output channels are not a multiple of {image[3]} input channels"
         )
     check_bias(op, weights[3])
     rows, columns = window(op).output(op, *image[1:3])

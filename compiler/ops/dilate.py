@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from .base import ANY, OpDef, define
 
@@ -21,7 +20,7 @@ def dilations(op: Op) -> list[int]:
     rank = len(op.operand(0).shape)
     fill = op.operand(len(op.inputs) - 1)
     if len(steps) != rank or min(steps, default=1) < 1 or fill.elements != 1:
-        raise ModelError(f"operator {op!r}: dilations {steps} and {fill.name} for rank {rank}")
+        raise op.invalid(f"dilations {steps} and {fill.name} for rank {rank}")
     return steps
 
 
@@ -32,7 +31,7 @@ def edges(op: Op) -> list[tuple[int, int]]:
         return [(0, 0)] * rank
     before, after = _paddings(op, "edge_padding_low"), _paddings(op, "edge_padding_high")
     if len(before) != rank or len(after) != rank:
-        raise ModelError(f"operator {op!r}: paddings {before} and {after} for rank {rank}")
+        raise op.invalid(f"paddings {before} and {after} for rank {rank}")
     return list(zip(before, after, strict=True))
 
 

@@ -6,7 +6,6 @@ as separate tensors.
 
 from __future__ import annotations
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from .base import OpDef, define, same_as_first
 
@@ -18,9 +17,8 @@ def lengths(op: Op) -> tuple[int, int]:
     """Rows and columns of the transform, to which the input is cropped or padded (ModelError)."""
     sizes = [int(size) for size in op.constant(1).reshape(-1)]
     if len(sizes) != 2 or min(sizes) < 1 or len(op.operand(0).shape) < 2:
-        raise ModelError(
-            f"operator {op!r}: cannot transform {list(op.operand(0).shape)} with the "
-            f"FFT lengths {sizes}"
+        raise op.invalid(
+            f"cannot transform {list(op.operand(0).shape)} with the FFT lengths {sizes}"
         )
     return sizes[0], sizes[1]
 

@@ -8,7 +8,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import shared_sums
@@ -56,18 +55,13 @@ def infer(op: Op) -> list[Shape]:
     shape, weights = op.operand(0).shape, op.operand(1).shape
     empty = not prod(weights[1:]) and not prod(shape[-1:])
     if len(weights) != 2 or (0 in weights and not empty) or prod(shape) % (weights[1] or 1):
-        raise ModelError(
-            f"operator {op!r}: input {list(shape)} does not match weights {list(weights)}"
-        )
+        raise op.invalid(f"input {list(shape)} does not match weights {list(weights)}")
     check_bias(op, weights[0])
     layers = layers_of(op)
     outputs = weights[0] // layers
     if op.attrs.get("keep_num_dims", False):
         if not shape or shape[-1] != weights[1]:
-            raise ModelError(
-                f"operator {op!r}: keep_num_dims needs {weights[1]} input channels, "
-                f"not {list(shape)}"
-            )
+            raise op.invalid(f"keep_num_dims needs {weights[1]} input channels, not {list(shape)}")
         return [(*shape[:-1], outputs)] * layers
     return [(prod(shape[:-1]) if empty else prod(shape) // weights[1], outputs)] * layers
 

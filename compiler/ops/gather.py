@@ -13,7 +13,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from .base import (
@@ -38,9 +37,9 @@ def _axes(op: Op) -> tuple[int, int]:
     batches = int(op.attrs.get("batch_dims", 0))
     batches += len(indices) if batches < 0 else 0
     if not 0 <= batches <= min(axis, len(indices)) or shape[:batches] != indices[:batches]:
-        raise ModelError(
-            f"operator {op!r}: {list(shape)} and indices {list(indices)} do not have "
-            f"{batches} batch axes in common before axis {axis}"
+        raise op.invalid(
+            f"{list(shape)} and indices {list(indices)} do not have {batches} batch axes in common "
+            f"before axis {axis}"
         )
     return axis, batches
 
@@ -79,10 +78,7 @@ def _depth(op: Op, shape: Shape, indices: Tensor) -> int:
     """The number of leading axes that each index addresses (ModelError)."""
     depth = indices.shape[-1] if indices.shape else len(shape) + 1
     if depth > len(shape):
-        raise ModelError(
-            f"operator {op!r}: indices {list(indices.shape)} address more axes than "
-            f"{list(shape)} has"
-        )
+        raise op.invalid(f"indices {list(indices.shape)} address more axes than {list(shape)} has")
     return depth
 
 
@@ -112,9 +108,8 @@ def _infer_scatter_nd(op: Op) -> list[Shape]:
     indices, updates = op.operand(0), op.operand(1)
     wanted = (*indices.shape[:-1], *shape[_depth(op, shape, indices) :])
     if updates.shape != wanted:
-        raise ModelError(
-            f"operator {op!r}: updates have the shape {list(updates.shape)}, which "
-            f"should be {list(wanted)}"
+        raise op.invalid(
+            f"updates have the shape {list(updates.shape)}, which should be {list(wanted)}"
         )
     return [shape]
 
@@ -146,10 +141,7 @@ def _infer_one_hot(op: Op) -> list[Shape]:
     shape, axis = op.operand(0).shape, _one_hot_axis(op)
     depth = int(op.number(1))
     if depth < 0 or op.operand(2).elements != 1 or op.operand(3).elements != 1:
-        raise ModelError(
-            f"operator {op!r}: the depth {depth} is negative, or the on and off "
-            f"values are not scalars"
-        )
+        raise op.invalid(f"the depth {depth} is negative, or the on and off values are not scalars")
     return [(*shape[:axis], depth, *shape[axis:])]
 
 
@@ -172,9 +164,7 @@ def _check(op: Op, indices: Array, limits: int | Shape) -> None:
     wrong = np.argwhere((indices < 0) | (indices >= np.array(limits)))
     if len(wrong):
         index = indices[tuple(wrong[0])]
-        raise ModelError(
-            f"operator {op!r}: the index {index} at {wrong[0].tolist()} is out of bounds"
-        )
+        raise op.invalid(f"the index {index} at {wrong[0].tolist()} is out of bounds")
 
 
 def _launch(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import (
     ANY,
@@ -67,13 +66,12 @@ def _infer_select(op: Op) -> list[Shape]:
     """The operands' shape; a condition of rank 1 selects whole rows of them (ModelError)."""
     condition, first, second = (op.operand(i).shape for i in range(3))
     if first != second:
-        raise ModelError(f"operator {op!r}: {list(first)} and {list(second)} differ")
+        raise op.invalid(f"{list(first)} and {list(second)} differ")
     if len(condition) == 1 and len(first) > 1 and condition[0] in (1, first[0]):
         return [first]
     if condition not in ((), first):
-        raise ModelError(
-            f"operator {op!r}: the condition {list(condition)} does not match the "
-            f"operands {list(first)}"
+        raise op.invalid(
+            f"the condition {list(condition)} does not match the operands {list(first)}"
         )
     return [first]
 

@@ -11,7 +11,7 @@ where e = index[t, k].
 
 from __future__ import annotations
 
-from ..errors import Finding, ModelError, UnsupportedError
+from ..errors import Finding, UnsupportedError
 from ..ir import Op, Shape
 from .base import OpDef, define
 
@@ -39,10 +39,10 @@ def infer(op: Op) -> list[Shape]:
     fits = source[-1:] == (width,) and shares == chosen and shares[:-1] == source[:-1]
     fits &= gate == partner == (hidden, experts, 1, width) and last == (width, experts, 1, hidden)
     if not fits or not hidden * experts * width or op.operand(6).elements != experts:
-        raise ModelError(
-            f"operator {op!r}: the shapes of x {list(source)}, routing weights "
-            f"{list(shares)}, indices {list(chosen)}, projections {list(gate)}, {list(partner)}, "
-            f"{list(last)} and scales {list(factor)} do not match"
+        raise op.invalid(
+            f"the shapes of x {list(source)}, routing weights {list(shares)}, indices "
+            f"{list(chosen)}, projections {list(gate)}, {list(partner)}, {list(last)} and scales "
+            f"{list(factor)} do not match"
         )
     return [source]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, define
@@ -26,7 +25,7 @@ def _count(op: Op) -> int:
     """The maximum number of boxes to keep (UnsupportedError if it is not a constant)."""
     boxes, scores = op.operand(0).shape, op.operand(1).shape
     if len(boxes) != 2 or boxes[1] != 4 or scores[-1:] != boxes[:1]:
-        raise ModelError(f"operator {op!r}: boxes {list(boxes)} do not match scores {list(scores)}")
+        raise op.invalid(f"boxes {list(boxes)} do not match scores {list(scores)}")
     return max(int(op.number(2)), 0)
 
 
@@ -86,9 +85,9 @@ def _infer_detection(op: Op) -> list[Shape]:
     fits &= anchors == (*boxes[1:2], 4) and scores[:2] == boxes[:2]
     fits &= 0 < classes <= scores[-1] and min(most, classes_for_a_box(op)) > 0
     if not fits:
-        raise ModelError(
-            f"operator {op!r}: boxes {list(boxes)}, scores {list(scores)}, anchors "
-            f"{list(anchors)}, {classes} classes and {most} detections do not match"
+        raise op.invalid(
+            f"boxes {list(boxes)}, scores {list(scores)}, anchors {list(anchors)}, {classes} "
+            f"classes and {most} detections do not match"
         )
     places = most * classes_for_a_box(op)
     return [(1, places, 4), (1, places), (1, places), (1,)]

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .affine_moves import Axis, Move
 from .base import ANY, OpDef, Traits, define, normalize_axis
@@ -20,7 +19,7 @@ def infer(op: Op) -> list[Shape]:
     shapes = {op.operand(i).shape for i in range(len(op.inputs))}
     if len(shapes) != 1:
         listed = ", ".join(str(list(shape)) for shape in sorted(shapes))
-        raise ModelError(f"operator {op!r}: the shapes of its inputs differ: {listed}")
+        raise op.invalid(f"the shapes of its inputs differ: {listed}")
     shape = shapes.pop()
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape) + 1)
     return [(*shape[:axis], len(op.inputs), *shape[axis:])]
@@ -34,10 +33,7 @@ def _unpack(op: Op) -> list[Move]:
     shape = op.operand(0).shape
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
     if shape[axis] != len(op.results):
-        raise ModelError(
-            f"operator {op!r}: {list(shape)} does not split into {len(op.results)} "
-            f"along axis {axis}"
-        )
+        raise op.invalid(f"{list(shape)} does not split into {len(op.results)} along axis {axis}")
     left = (*shape[:axis], *shape[axis + 1 :])
     kept = [Axis(i if i < axis else i - 1) for i in range(len(shape))]
     return [

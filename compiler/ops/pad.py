@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from .affine_moves import Axis, Move
 from .base import (
@@ -20,7 +19,7 @@ def paddings(op: Op) -> list[tuple[int, int]]:
     shape = op.operand(0).shape
     table = op.constant(1)
     if table.size != 2 * len(shape) or (table < 0).any():
-        raise ModelError(f"operator {op!r}: paddings {table.tolist()} do not fit {list(shape)}")
+        raise op.invalid(f"paddings {table.tolist()} do not fit {list(shape)}")
     return [(int(before), int(after)) for before, after in table.reshape(-1, 2)]
 
 
@@ -43,9 +42,7 @@ def _mirrored(op: Op) -> list[Move]:
     fold = "symmetric" if op.attrs.get("mode", "REFLECT") == "SYMMETRIC" else "reflect"
     for size, pair in zip(shape, pads, strict=True):
         if max(pair) > size - (fold == "reflect"):
-            raise ModelError(
-                f"operator {op!r}: an axis of {size} is too short for {max(pair)} mirrored entries"
-            )
+            raise op.invalid(f"an axis of {size} is too short for {max(pair)} mirrored entries")
     axes = [
         Axis(i, -before, 1, fold if before or after else "")
         for i, (before, after) in enumerate(pads)

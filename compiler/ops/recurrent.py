@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import ModelError
 from ..ir import Op, Shape, Tensor
 from .base import OPS, OpDef, define
 
@@ -41,9 +40,9 @@ def _check(op: Op, expected: Mapping[int, Shape]) -> None:
     for position, shape in expected.items():
         tensor = op.input(position)
         if tensor is not None and tensor.shape != shape:
-            raise ModelError(
-                f"operator {op!r}: operand {position} ({tensor.name}) has the shape "
-                f"{list(tensor.shape)} instead of {list(shape)}"
+            raise op.invalid(
+                f"operand {position} ({tensor.name}) has the shape {list(tensor.shape)} instead of "
+                f"{list(shape)}"
             )
 
 
@@ -51,7 +50,7 @@ def _rows(op: Op, rank: int) -> tuple[Shape, int, int]:
     """The input's shape without its last axis, its batch size, and its last axis (ModelError)."""
     shape = op.operand(0).shape
     if len(shape) != rank:
-        raise ModelError(f"operator {op!r}: the input {list(shape)} does not have rank {rank}")
+        raise op.invalid(f"the input {list(shape)} does not have rank {rank}")
     batch = shape[1] if rank == 3 and op.attrs.get("time_major", False) else shape[0]
     return shape[:-1], batch, shape[-1]
 
@@ -59,9 +58,9 @@ def _rows(op: Op, rank: int) -> tuple[Shape, int, int]:
 def _matrix(op: Op, position: int) -> Shape:
     shape = op.operand(position).shape
     if len(shape) != 2:
-        raise ModelError(
-            f"operator {op!r}: operand {position} ({op.operand(position).name}) has "
-            f"the shape {list(shape)} instead of a matrix's"
+        raise op.invalid(
+            f"operand {position} ({op.operand(position).name}) has the shape {list(shape)} instead "
+            f"of a matrix's"
         )
     return shape
 
@@ -79,9 +78,7 @@ def _infer_full(op: Op) -> list[Shape]:
         **dict.fromkeys(range(NORMS, NORMS + 4), (cells,)),
     }
     if op.input(PROJECTION) is None and cells != outputs:
-        raise ModelError(
-            f"operator {op!r}: {cells} cells have {outputs} outputs, but there is no projection"
-        )
+        raise op.invalid(f"{cells} cells have {outputs} outputs, but there is no projection")
     _check(op, expected)
     return [(*rows, outputs)]
 
@@ -109,9 +106,7 @@ def _infer_svdf(op: Op) -> list[Shape]:
     _, batch, width = _rows(op, 2)
     (filters, memory), rank = _matrix(op, 2), int(op.attrs.get("rank", 1))
     if rank < 1 or filters % rank:
-        raise ModelError(
-            f"operator {op!r}: {filters} filters are not a multiple of the rank {rank}"
-        )
+        raise op.invalid(f"{filters} filters are not a multiple of the rank {rank}")
     units = filters // rank
     _check(op, {1: (filters, width), 3: (units,), 4: (batch, memory * filters)})
     return [(batch, units)]
@@ -152,7 +147,7 @@ def _infer_both(op: Op) -> list[Shape]:
     forward, backward = (OPS[layer.name].infer(layer)[0] for layer in layers(op))
     merged = bool(op.attrs.get("merge_outputs", False))
     if len(op.outputs) != 2 - merged:
-        raise ModelError(f"operator {op!r}: it has {len(op.outputs)} results, merged: {merged}")
+        raise op.invalid(f"it has {len(op.outputs)} results, merged: {merged}")
     return [(*forward[:-1], forward[-1] + backward[-1])] if merged else [forward, backward]
 
 

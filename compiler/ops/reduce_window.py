@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import FLOATS, INTEGERS, OpDef, define
 
@@ -72,9 +71,9 @@ def windows(op: Op) -> list[Windows]:
 
 def _windows(op: Op, shape: Shape, columns: Sequence[Sequence[int]]) -> list[Windows]:
     if any(len(column) != len(shape) or min(column, default=1) < 1 for column in columns):
-        raise ModelError(
-            f"operator {op!r}: windows {columns[0]}, strides {columns[1]} and dilations "
-            f"{columns[2]} for {list(shape)}"
+        raise op.invalid(
+            f"windows {columns[0]}, strides {columns[1]} and dilations {columns[2]} for "
+            f"{list(shape)}"
         )
     return [Windows(*along) for along in zip(shape, *columns, strict=True)]
 
@@ -85,7 +84,7 @@ def around(op: Op) -> list[Around]:
     dilations = _numbers(op, "base_dilations") or [1] * rank
     edges = _numbers(op, "padding") or [0] * (2 * rank)
     if len(dilations) != rank or len(edges) != 2 * rank or min(dilations, default=1) < 1:
-        raise ModelError(f"operator {op!r}: dilations {dilations}, padding {edges} for rank {rank}")
+        raise op.invalid(f"dilations {dilations}, padding {edges} for rank {rank}")
     return [Around(*along) for along in zip(dilations, edges[::2], edges[1::2], strict=True)]
 
 
@@ -103,13 +102,13 @@ def _numbers(op: Op, name: str) -> list[int]:
 
 def _infer(op: Op) -> list[Shape]:
     if op.attrs.get("reduce_function") not in FUNCTIONS or op.operand(1).elements != 1:
-        raise ModelError(f"operator {op!r}: its function is unknown, or its start no scalar")
+        raise op.invalid("its function is unknown, or its start no scalar")
     return [tuple(along.count for along in windows(op))]
 
 
 def _infer_stablehlo(op: Op) -> list[Shape]:
     if op.operand(1).elements != 1:
-        raise ModelError(f"operator {op!r}: its start is no scalar")
+        raise op.invalid("its start is no scalar")
     return [tuple(along.count for along in stablehlo_windows(op))]
 
 

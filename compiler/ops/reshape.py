@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
@@ -36,7 +35,7 @@ def infer(op: Op) -> list[Shape]:
     if wanted.count(-1) == 1 and known and prod(shape) % known == 0:
         wanted[wanted.index(-1)] = prod(shape) // known
     if any(size < 0 for size in wanted) or prod(wanted) != prod(shape):
-        raise ModelError(f"operator {op!r}: cannot reshape {list(shape)} to {wanted}")
+        raise op.invalid(f"cannot reshape {list(shape)} to {wanted}")
     return [tuple(wanted)]
 
 
@@ -47,9 +46,7 @@ def infer_squeeze(op: Op) -> list[Shape]:
     axes = {normalize_axis(op, int(axis), len(shape)) for axis in named}
     axes = axes or {axis for axis, size in enumerate(shape) if size == 1}
     if any(shape[axis] != 1 for axis in axes):
-        raise ModelError(
-            f"operator {op!r}: {list(shape)} does not have size 1 along axes {sorted(axes)}"
-        )
+        raise op.invalid(f"{list(shape)} does not have size 1 along axes {sorted(axes)}")
     return [tuple(size for axis, size in enumerate(shape) if axis not in axes)]
 
 

@@ -14,7 +14,6 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
 from .base import (
@@ -44,7 +43,7 @@ def infer(op: Op) -> list[Shape]:
     image = op.operand(0).shape
     size = op.constant(1).reshape(-1)
     if len(image) != 4 or not prod(image[1:3]) or len(size) != 2 or (size < 1).any():
-        raise ModelError(f"operator {op!r}: cannot resize {list(image)} to {size.tolist()}")
+        raise op.invalid(f"cannot resize {list(image)} to {size.tolist()}")
     return [(image[0], int(size[0]), int(size[1]), image[3])]
 
 
@@ -73,9 +72,9 @@ def _kernel(template: str, offset: float) -> Implementation:
 def _infer_resampler(op: Op) -> list[Shape]:
     image, warp = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(warp) != 4 or image[0] != warp[0] or warp[3] < 2:
-        raise ModelError(
-            f"operator {op!r}: the image {list(image)} and the coordinates "
-            f"{list(warp)} must have rank 4, the same batch, and 2 values per coordinate"
+        raise op.invalid(
+            f"the image {list(image)} and the coordinates {list(warp)} must have rank 4, the same "
+            f"batch, and 2 values per coordinate"
         )
     return [(*warp[:3], image[3])]
 

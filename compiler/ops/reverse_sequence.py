@@ -7,7 +7,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, normalize_axis
@@ -24,7 +23,7 @@ def _axes(op: Op) -> tuple[int, int]:
 def _infer(op: Op) -> list[Shape]:
     shape, lengths = op.operand(0).shape, op.operand(1).shape
     if lengths != (shape[_axes(op)[1]],):
-        raise ModelError(f"operator {op!r}: lengths {list(lengths)} for {list(shape)}")
+        raise op.invalid(f"lengths {list(lengths)} for {list(shape)}")
     return [shape]
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from .base import FLOATS, OpDef, define
 
@@ -23,19 +22,19 @@ def _infer(op: Op) -> list[Shape]:
     """A row for each segment; SEGMENT_SUM has as many as its last id says, from constant ids."""
     rows, ids = op.operand(0).shape, op.operand(1).shape
     if not ids or rows[: len(ids)] != ids or (op.name == "SEGMENT_SUM" and len(ids) != 1):
-        raise ModelError(f"operator {op!r}: ids {list(ids)} do not match rows of {list(rows)}")
+        raise op.invalid(f"ids {list(ids)} do not match rows of {list(rows)}")
     if op.name == "SEGMENT_SUM":
         _check_sorted(op)
     count = int(op.number(2)) if len(op.inputs) > 2 else int(op.constant(1)[-1]) + 1
     if count < 0:
-        raise ModelError(f"operator {op!r}: it has {count} segments")
+        raise op.invalid(f"it has {count} segments")
     return [(count, *rows[len(ids) :])]
 
 
 def _check_sorted(op: Op) -> None:
     ids = op.constant(1)
     if not ids.size or ids[0] < 0 or (ids[1:] < ids[:-1]).any():
-        raise ModelError(f"operator {op!r}: its ids are negative, not in order, or missing")
+        raise op.invalid("its ids are negative, not in order, or missing")
 
 
 _LIMITS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from .affine_moves import Axis, Move
 from .base import (
@@ -33,17 +32,14 @@ def _slice(op: Op) -> list[_Range]:
     begins = [int(v) for v in op.constant(1).reshape(-1)]
     sizes = [int(v) for v in op.constant(2).reshape(-1)]
     if len(begins) != len(shape) or len(sizes) != len(shape):
-        raise ModelError(
-            f"operator {op!r}: begin {begins} and size {sizes} must have an entry for "
-            f"each axis of {list(shape)}"
+        raise op.invalid(
+            f"begin {begins} and size {sizes} must have an entry for each axis of {list(shape)}"
         )
     taken = []
     for begin, size, extent in zip(begins, sizes, shape, strict=True):
         count = extent - begin if size == -1 else size
         if begin < 0 or count < 0 or begin + count > extent:
-            raise ModelError(
-                f"operator {op!r}: begin {begins} and size {sizes} exceed {list(shape)}"
-            )
+            raise op.invalid(f"begin {begins} and size {sizes} exceed {list(shape)}")
         taken.append(_Range(begin, 1, count))
     return taken
 
@@ -55,9 +51,7 @@ def _infer_slice(op: Op) -> list[Shape]:
     shape, sizes = op.operand(0).shape, tuple(int(v) for v in op.constant(2).reshape(-1))
     begin = op.operand(1).shape
     if begin != (len(shape),) or len(sizes) != len(shape) or any(map(int.__gt__, sizes, shape)):
-        raise ModelError(
-            f"operator {op!r}: begin {list(begin)} and size {list(sizes)} do not fit {list(shape)}"
-        )
+        raise op.invalid(f"begin {list(begin)} and size {list(sizes)} do not fit {list(shape)}")
     if min(sizes, default=0) < 0:
         op.constant(1)  # the rest of an axis, from a computed place on
     return [sizes]
@@ -85,7 +79,7 @@ def _strided(op: Op) -> _Strided:
     shape = op.operand(0).shape
     entries = [tuple(int(v) for v in op.constant(i).reshape(-1)) for i in (1, 2, 3)]
     if len({len(entry) for entry in entries}) != 1:
-        raise ModelError(f"operator {op!r}: begin, end and strides differ in length")
+        raise op.invalid("begin, end and strides differ in length")
     masks = {
         name: int(op.attrs.get(f"{name}_mask", 0))
         for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
@@ -108,10 +102,7 @@ def _strided(op: Op) -> _Strided:
             if len(ranges) >= len(shape):
                 if masks["ellipsis"] & (1 << i) - 1:
                     continue
-                raise ModelError(
-                    f"operator {op!r}: {count - added} entries are more than the "
-                    f"axes of {list(shape)}"
-                )
+                raise op.invalid(f"{count - added} entries are more than the axes of {list(shape)}")
             part = _resolve(op, shape[len(ranges)], [entry[i] for entry in entries], bit)
             ranges.append(part)
             if not bit["shrink_axis"]:
@@ -126,13 +117,11 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
     """The range along one axis: negative entries count from the end, and the rest is clamped."""
     begin, end, step = entry
     if step == 0:
-        raise ModelError(f"operator {op!r}: a stride is 0")
+        raise op.invalid("a stride is 0")
     if bit["shrink_axis"]:
         start = begin + extent if begin < 0 else begin
         if not 0 <= start < extent:
-            raise ModelError(
-                f"operator {op!r}: index {begin} is out of range for an axis of {extent}"
-            )
+            raise op.invalid(f"index {begin} is out of range for an axis of {extent}")
         return _Range(start, 1, 1)
     first, last = (None if bit["begin"] else begin), (None if bit["end"] else end)
     if op.attrs.get("offset", False):
@@ -154,9 +143,8 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
         axis = normalize_axis(op, int(op.number(0)), len(shape))
         parts = len(op.results)
         if shape[axis] % parts:
-            raise ModelError(
-                f"operator {op!r}: axis {axis} of {list(shape)} does not divide into "
-                f"{parts} equal parts"
+            raise op.invalid(
+                f"axis {axis} of {list(shape)} does not divide into {parts} equal parts"
             )
         return axis, [shape[axis] // parts] * parts
     shape = op.operand(0).shape
@@ -165,9 +153,9 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)
     if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(op.results):
-        raise ModelError(
-            f"operator {op!r}: sizes {sizes} do not divide axis {axis} of "
-            f"{list(shape)} into {len(op.results)} outputs"
+        raise op.invalid(
+            f"sizes {sizes} do not divide axis {axis} of {list(shape)} into {len(op.results)} "
+            f"outputs"
         )
     return axis, sizes
 

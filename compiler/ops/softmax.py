@@ -7,7 +7,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
@@ -33,7 +32,7 @@ def softmax_axis(op: Op) -> int:
 def infer(op: Op) -> list[Shape]:
     shape = op.operand(0).shape
     if not shape:
-        raise ModelError(f"operator {op!r}: the input is a scalar")
+        raise op.invalid("the input is a scalar")
     return [shape]
 
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
@@ -51,7 +50,7 @@ def axis_of(op: Op) -> int:
 def _infer_stablehlo(op: Op) -> list[Shape]:
     shapes = [op.operand(i).shape for i in range(len(op.inputs))]
     if len(set(shapes)) > 1:
-        raise ModelError(f"operator {op!r}: its operands have the shapes {list(set(shapes))}")
+        raise op.invalid(f"its operands have the shapes {list(set(shapes))}")
     axis_of(op)
     return shapes
 
@@ -93,9 +92,7 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _infer_top(op: Op) -> list[Shape]:
     shape, count = op.operand(0).shape, int(op.number(1))
     if not shape or not 0 <= count <= shape[-1]:
-        raise ModelError(
-            f"operator {op!r}: cannot take {count} values along the last axis of {list(shape)}"
-        )
+        raise op.invalid(f"cannot take {count} values along the last axis of {list(shape)}")
     return [(*shape[:-1], count)] * 2
 
 

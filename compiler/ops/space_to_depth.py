@@ -11,7 +11,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..language import TRUE, Expression, Operand, every
 from ..target import Target
@@ -55,7 +54,7 @@ def _with_columns(op: Op) -> Shape:
     """The input's shape; rank 3 gets an axis of columns, as the decomposition will give it."""
     shape = op.operand(0).shape
     if len(shape) not in (3, 4):
-        raise ModelError(f"operator {op!r}: input {list(shape)} must have rank 3 or 4")
+        raise op.invalid(f"input {list(shape)} must have rank 3 or 4")
     return (*shape[:2], 1, shape[2]) if len(shape) == 3 else shape
 
 
@@ -66,16 +65,14 @@ def _without_columns(op: Op, shape: Shape) -> list[Shape]:
 def _block(op: Op) -> int:
     size = int(op.attrs.get("block_size", 0))
     if size < 1:
-        raise ModelError(f"operator {op!r}: block_size {size} must be at least 1")
+        raise op.invalid(f"block_size {size} must be at least 1")
     return size
 
 
 def _infer_to_depth(op: Op) -> list[Shape]:
     (batch, height, width, channels), n = image_shape(op), _block(op)
     if height % n or width % n:
-        raise ModelError(
-            f"operator {op!r}: an image of {height}x{width} does not divide into blocks of {n}x{n}"
-        )
+        raise op.invalid(f"an image of {height}x{width} does not divide into blocks of {n}x{n}")
     return [(batch, height // n, width // n, channels * n * n)]
 
 
@@ -93,9 +90,8 @@ def _to_depth(op: Op, at: Place, unit: int) -> Source:
 def _infer_to_space(op: Op) -> list[Shape]:
     (batch, height, width, channels), n = image_shape(op), _block(op)
     if channels % (n * n):
-        raise ModelError(
-            f"operator {op!r}: {channels} channels are not a multiple of {n * n}, "
-            f"for blocks of {n}x{n}"
+        raise op.invalid(
+            f"{channels} channels are not a multiple of {n * n}, for blocks of {n}x{n}"
         )
     return [(batch, height * n, width * n, channels // (n * n))]
 
@@ -114,9 +110,9 @@ def _table(op: Op, position: int) -> list[list[int]]:
     if len(values) == 1:
         values = np.concatenate([values, np.full_like(values, position == 1)])
     if values.size not in (2, 4) or len(values) != 2 or (values < 0).any():
-        raise ModelError(
-            f"operator {op!r}: input {position} is {values.tolist()}, which must "
-            f"hold non-negative entries for rows and columns"
+        raise op.invalid(
+            f"input {position} is {values.tolist()}, which must hold non-negative entries for rows "
+            f"and columns"
         )
     return [[int(value) for value in np.atleast_1d(row)] for row in values]
 
@@ -126,9 +122,7 @@ def _infer_to_batch(op: Op) -> list[Shape]:
     blocks, pads = _table(op, 1), _table(op, 2)
     sizes = [size + sum(pad) for size, pad in zip((height, width), pads, strict=True)]
     if any(n < 1 or size % n for size, (n,) in zip(sizes, blocks, strict=True)):
-        raise ModelError(
-            f"operator {op!r}: padded sizes {sizes} do not divide into blocks of {blocks}"
-        )
+        raise op.invalid(f"padded sizes {sizes} do not divide into blocks of {blocks}")
     (rows,), (columns,) = blocks
     pixels = sizes[0] // rows, sizes[1] // columns
     return _without_columns(op, (batch * rows * columns, *pixels, channels))
@@ -156,9 +150,8 @@ def _infer_from_batch(op: Op) -> list[Shape]:
         for size, (n,), crop in zip((height, width), blocks, crops, strict=True)
     ]
     if rows * columns < 1 or batch % (rows * columns) or min(sizes) < 0:
-        raise ModelError(
-            f"operator {op!r}: {list(op.operand(0).shape)} does not match blocks of "
-            f"{blocks} and crops {crops}"
+        raise op.invalid(
+            f"{list(op.operand(0).shape)} does not match blocks of {blocks} and crops {crops}"
         )
     return _without_columns(op, (batch // (rows * columns), *sizes, channels))
 

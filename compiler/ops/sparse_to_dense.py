@@ -9,7 +9,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import ANY, OpDef, define
 
@@ -21,7 +20,7 @@ def places(op: Op) -> Array:
     try:
         return np.asarray(np.ravel_multi_index(tuple(rows.T), shape))
     except ValueError:
-        raise ModelError(f"operator {op!r}: an index is out of range for {list(shape)}") from None
+        raise op.invalid(f"an index is out of range for {list(shape)}") from None
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -30,12 +29,12 @@ def _infer(op: Op) -> list[Shape]:
     depth = indices[1] if len(indices) == 2 else 1
     count = prod(indices[:1])
     if len(indices) > 2 or depth != len(shape) or values not in ((), (count,)):
-        raise ModelError(
-            f"operator {op!r}: indices {list(indices)} and values {list(values)} do not match the "
-            f"shape {list(shape)}"
+        raise op.invalid(
+            f"indices {list(indices)} and values {list(values)} do not match the shape "
+            f"{list(shape)}"
         )
     if op.operand(3).elements != 1:
-        raise ModelError(f"operator {op!r}: its default {op.operand(3).name} is no scalar")
+        raise op.invalid(f"its default {op.operand(3).name} is no scalar")
     return [shape]
 
 

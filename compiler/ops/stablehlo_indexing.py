@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from .base import ANY, FLOATS, INTEGERS, OpDef, Traits, define
 
@@ -45,12 +44,12 @@ def scattering(op: Op) -> Indexing:
     _check(op, within, len(updates))
     _check(op, dropped, len(shape))
     if len(dropped) + len(within) != len(shape):
-        raise ModelError(f"operator {op!r}: windows over {within}, {dropped} for {list(shape)}")
+        raise op.invalid(f"windows over {within}, {dropped} for {list(shape)}")
     sizes = iter([updates[axis] for axis in within])
     window = tuple(1 if axis in dropped else next(sizes) for axis in range(len(shape)))
     found = _indexing(op, "scatter_dims_to_operand_dims", window, dropped, within)
     if found.shape != updates:
-        raise ModelError(f"operator {op!r}: updates {list(updates)} should be {list(found.shape)}")
+        raise op.invalid(f"updates {list(updates)} should be {list(found.shape)}")
     return found
 
 
@@ -58,7 +57,7 @@ def _indexing(op: Op, axes_option: str, window: Shape, dropped: Shape, within: S
     shape, indices = op.operand(0).shape, op.operand(1).shape
     axes, column = numbers(op, axes_option), int(op.attrs.get("index_vector_dim", 0))
     if not 0 <= column <= len(indices):
-        raise ModelError(f"operator {op!r}: starts along axis {column} of {list(indices)}")
+        raise op.invalid(f"starts along axis {column} of {list(indices)}")
     depth = indices[column] if column < len(indices) else 1
     outer = (*indices[:column], *indices[column + 1 :])
     rank = len(outer) + len(within)
@@ -68,9 +67,9 @@ def _indexing(op: Op, axes_option: str, window: Shape, dropped: Shape, within: S
     kept = [size for axis, size in enumerate(window) if axis not in dropped]
     ones = all(window[axis] == 1 for axis in dropped) if fits else False
     if not fits or not ones or len(kept) != len(within) or len(axes) != depth:
-        raise ModelError(
-            f"operator {op!r}: windows {list(window)}, of which axes {list(within)} remain, from "
-            f"starts {list(indices)} along axes {list(axes)} do not fit {list(shape)}"
+        raise op.invalid(
+            f"windows {list(window)}, of which axes {list(within)} remain, from starts "
+            f"{list(indices)} along axes {list(axes)} do not fit {list(shape)}"
         )
     places = tuple(axis for axis in range(rank) if axis not in within)
     sizes = {**dict(zip(within, kept, strict=True)), **dict(zip(places, outer, strict=True))}
@@ -87,7 +86,7 @@ def numbers(op: Op, name: str) -> Shape:
 def _check(op: Op, axes: Iterable[int], rank: int) -> None:
     listed = list(axes)
     if len(set(listed)) < len(listed) or any(not 0 <= axis < rank for axis in listed):
-        raise ModelError(f"operator {op!r}: axes {listed} are out of range for rank {rank}")
+        raise op.invalid(f"axes {listed} are out of range for rank {rank}")
 
 
 def _infer_scatter(op: Op) -> list[Shape]:
@@ -99,7 +98,7 @@ def _infer_slice(op: Op) -> list[Shape]:
     shape, sizes = op.operand(0).shape, numbers(op, "slice_sizes")
     _check_starts(op, 1)
     if len(sizes) != len(shape) or any(not 0 <= s <= n for s, n in zip(sizes, shape, strict=True)):
-        raise ModelError(f"operator {op!r}: slices of {list(sizes)} do not fit {list(shape)}")
+        raise op.invalid(f"slices of {list(sizes)} do not fit {list(shape)}")
     return [sizes]
 
 
@@ -112,7 +111,7 @@ def _check_starts(op: Op, first: int) -> None:
     starts = [op.operand(i) for i in range(first, len(op.inputs))]
     rank = len(op.operand(0).shape)
     if len(starts) != rank or any(start.elements != 1 for start in starts):
-        raise ModelError(f"operator {op!r}: it needs {rank} starts, each a single number")
+        raise op.invalid(f"it needs {rank} starts, each a single number")
 
 
 define(

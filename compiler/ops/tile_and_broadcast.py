@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import ModelError
 from ..ir import Op
 from .affine_moves import Axis, Move
 from .base import (
@@ -21,9 +20,8 @@ def _tile(op: Op) -> list[Move]:
     shape = op.operand(0).shape
     times = [int(count) for count in op.constant(1).reshape(-1)]
     if len(times) != len(shape) or min(times, default=0) < 0:
-        raise ModelError(
-            f"operator {op!r}: multiples {times} must have a non-negative entry for each "
-            f"axis of {list(shape)}"
+        raise op.invalid(
+            f"multiples {times} must have a non-negative entry for each axis of {list(shape)}"
         )
     axes = [Axis(i, fold="wrap" if count > 1 else "") for i, count in enumerate(times)]
     return [Move(tuple(size * n for size, n in zip(shape, times, strict=True)), tuple(axes))]
@@ -33,7 +31,7 @@ def _broadcast(op: Op) -> list[Move]:
     shape = op.operand(0).shape
     wanted = tuple(int(size) for size in op.constant(1).reshape(-1))
     if broadcast(op, shape, wanted) != wanted:
-        raise ModelError(f"operator {op!r}: {list(shape)} does not broadcast to {list(wanted)}")
+        raise op.invalid(f"{list(shape)} does not broadcast to {list(wanted)}")
     added = len(wanted) - len(shape)
     axes = [Axis(i + added, 0, 0 if size == 1 else 1) for i, size in enumerate(shape)]
     return [Move(wanted, tuple(axes))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import ModelError
 from ..ir import Op
 from .affine_moves import Axis, Move
 from .base import (
@@ -18,7 +17,7 @@ def permutation(op: Op) -> list[int]:
     rank = len(op.operand(0).shape)
     order = [int(axis) % max(rank, 1) for axis in op.constant(1).reshape(-1)]
     if sorted(order) != list(range(rank)):
-        raise ModelError(f"operator {op!r}: {order} is not a permutation of {rank} axes")
+        raise op.invalid(f"{order} is not a permutation of {rank} axes")
     return order
 
 

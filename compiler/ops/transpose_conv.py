@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Op, Shape, Tensor
 from ..target import Target
 from .base import (
@@ -50,7 +49,7 @@ def _output_size(op: Op) -> tuple[int, int]:
     if op.name == "TRANSPOSE_CONV":
         size = [int(v) for v in op.constant(0).reshape(-1)]
         if len(size) != 4:
-            raise ModelError(f"operator {op!r}: the output shape {size} must have rank 4")
+            raise op.invalid(f"the output shape {size} must have rank 4")
         return size[1], size[2]
     stride_y, stride_x = op.attrs.get("stride_h", 1), op.attrs.get("stride_w", 1)
     if op.attrs.get("padding", "SAME") == "SAME":
@@ -61,15 +60,11 @@ def _output_size(op: Op) -> tuple[int, int]:
 def infer(op: Op) -> list[Shape]:
     shape, weights = input_image(op).shape, op.operand(1).shape
     if len(shape) != 4 or len(weights) != 4 or shape[3] != weights[3] or not prod(weights):
-        raise ModelError(
-            f"operator {op!r}: input {list(shape)} does not match weights {list(weights)}"
-        )
+        raise op.invalid(f"input {list(shape)} does not match weights {list(weights)}")
     check_bias(op, weights[0], bias_position(op))
     rows, columns = _output_size(op)
     if rows < 1 or columns < 1 or op.attrs.get("stride_h", 1) < 1 or op.attrs["stride_w"] < 1:
-        raise ModelError(
-            f"operator {op!r}: the output of {rows}x{columns} is empty, or a stride is less than 1"
-        )
+        raise op.invalid(f"the output of {rows}x{columns} is empty, or a stride is less than 1")
     return [(shape[0], rows, columns, weights[0])]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, Window, define, image_shape, linear_grid
@@ -39,9 +38,8 @@ def _unpooled(op: Op) -> tuple[Shape, Window]:
     """The shape of the values, which their positions share, and the pool's window (ModelError)."""
     image = image_shape(op)
     if op.operand(1).shape != image:
-        raise ModelError(
-            f"operator {op!r}: positions {list(op.operand(1).shape)} must have the "
-            f"shape of the values {list(image)}"
+        raise op.invalid(
+            f"positions {list(op.operand(1).shape)} must have the shape of the values {list(image)}"
         )
     return image, window(op)
 

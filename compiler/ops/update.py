@@ -10,7 +10,6 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import ANY, LINEAR, Implementation, Launch, OpDef, Traits, define, linear_grid
@@ -20,9 +19,9 @@ def _infer(op: Op) -> list[Shape]:
     whole, part, starts = (op.operand(i).shape for i in range(3))
     fits = len(whole) == len(part) and all(p <= w for p, w in zip(part, whole, strict=True))
     if not fits or starts != (len(whole),):
-        raise ModelError(
-            f"operator {op!r}: the update {list(part)} does not fit {list(whole)}, "
-            f"or the start indices {list(starts)} do not have one entry per axis"
+        raise op.invalid(
+            f"the update {list(part)} does not fit {list(whole)}, or the start indices "
+            f"{list(starts)} do not have one entry per axis"
         )
     return [whole]
 

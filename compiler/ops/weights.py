@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor, Whole
 from ..target import Target
 from .base import Launch, Tile
@@ -26,9 +25,7 @@ def check_bias(op: Op, channels: int, position: int = 2) -> None:
     """ModelError unless the bias, if there is one, has one entry per output channel."""
     bias = op.input(position)
     if bias is not None and bias.elements != channels:
-        raise ModelError(
-            f"operator {op!r}: the bias has {bias.elements} entries for {channels} output channels"
-        )
+        raise op.invalid(f"the bias has {bias.elements} entries for {channels} output channels")
 
 
 class Weights(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...errors import ModelError
 from ...ir import Op, Shape
 
 
@@ -20,7 +19,7 @@ def image_shape(op: Op) -> Shape:
     """The shape of the first input (ModelError unless it has rank 4)."""
     shape = op.operand(0).shape
     if len(shape) != 4:
-        raise ModelError(f"operator {op!r}: input {list(shape)} must have rank 4")
+        raise op.invalid(f"input {list(shape)} must have rank 4")
     return shape
 
 
@@ -36,7 +35,7 @@ def broadcast(op: Op, *shapes: Shape) -> Shape:
         sizes = {shape[-axis] for shape in shapes if axis <= len(shape)} - {1}
         if len(sizes) > 1:
             listed = " and ".join(str(list(shape)) for shape in shapes)
-            raise ModelError(f"operator {op!r}: {listed} do not broadcast")
+            raise op.invalid(f"{listed} do not broadcast")
         result.append(sizes.pop() if sizes else 1)
     return tuple(reversed(result))
 
@@ -44,7 +43,7 @@ def broadcast(op: Op, *shapes: Shape) -> Shape:
 def normalize_axis(op: Op, axis: int, rank: int) -> int:
     """The axis counted from the front; ModelError if it is out of range for the rank."""
     if not -rank <= axis < rank:
-        raise ModelError(f"operator {op!r}: axis {axis} is out of range for rank {rank}")
+        raise op.invalid(f"axis {axis} is out of range for rank {rank}")
     return axis % rank
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import ModelError
 from ...ir import Op
 from .storage import bhwc
 
@@ -56,9 +55,8 @@ class Window:
         free_y = rows + self.top + self.bottom - (self.height - 1) * self.dilation_y - 1
         free_x = columns + self.left + self.right - (self.width - 1) * self.dilation_x - 1
         if free_y < 0 or free_x < 0:
-            raise ModelError(
-                f"operator {op!r}: a {self.height}x{self.width} window does not fit "
-                f"an image of {rows}x{columns}"
+            raise op.invalid(
+                f"a {self.height}x{self.width} window does not fit an image of {rows}x{columns}"
             )
         return free_y // self.stride_y + 1, free_x // self.stride_x + 1
 
@@ -94,7 +92,7 @@ class Window:
 
 def _positive(op: Op, name: str, *values: int) -> None:
     if min(values) < 1:
-        raise ModelError(f"operator {op!r}: {name} {min(values)} must be at least 1")
+        raise op.invalid(f"{name} {min(values)} must be at least 1")
 
 
 def _same(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:

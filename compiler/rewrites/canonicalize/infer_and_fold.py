@@ -138,8 +138,8 @@ def _inferred(op: Op, definition: OpDef) -> list[Shape]:
         )
     for tensor, shape in zip(op.outputs, shapes, strict=True):
         if min(shape, default=1) < 0 or 4 * prod(shape) > MAX_BYTES:
-            raise ModelError(
-                f"operator {op!r}: its output {tensor.name} would have the shape {list(shape)}, "
-                f"which is negative or takes more than 2 GiB"
+            raise op.invalid(
+                f"its output {tensor.name} would have the shape {list(shape)}, which is negative "
+                f"or takes more than 2 GiB"
             )
     return shapes

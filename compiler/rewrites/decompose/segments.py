@@ -6,7 +6,6 @@ from math import prod
 
 import numpy as np
 
-from ...errors import ModelError
 from ...ir import Array, Tensor
 from ...ops.segments import REDUCTIONS
 from .decomposition import Decomposition, decomposes
@@ -33,7 +32,7 @@ def _reduced(here: Decomposition, rows: Tensor) -> Tensor:
     op, count = here.op, here.op.output.shape[0]
     members = _members(op.constant(1).reshape(-1), count)
     if members is None:
-        raise ModelError(f"operator {op!r}: an id is not below the {count} segments")
+        raise op.invalid(f"an id is not below the {count} segments")
     start = here.constant(_start(REDUCTIONS[op.name], rows), rows.dtype)
     filled = here.add("PADV2", rows, here.constant([[0, 1], [0, 0]], "int32"), start)
     order = here.constant(members, "int32")
