@@ -116,7 +116,7 @@ class Op:
         if tensor.data is None:
             reason = f"input {position} ({tensor.name}) is computed while the model runs"
             advice = "it must be a constant; convert the model with fixed shapes"
-            raise UnsupportedError([Finding(self.index, self.name, reason, advice)])
+            raise self.unsupported(reason, advice)
         return tensor.data
 
     def number(self, position: int) -> Any:
@@ -149,6 +149,14 @@ class Op:
     def invalid(self, reason: str) -> ModelError:
         """The error to raise because of its operands or options."""
         return ModelError(f"operator {self!r}: {reason}")
+
+    def unsupported(self, reason: str, advice: str = "", unsafe: bool = False) -> UnsupportedError:
+        """The error to raise if it cannot run on the device; see `Finding`."""
+        return UnsupportedError([self.finding(reason, advice, unsafe)])
+
+    def finding(self, reason: str, advice: str = "", unsafe: bool = False) -> Finding:
+        """Why it cannot run on the device."""
+        return Finding(self.index, self.name, reason, advice, unsafe)
 
     def __repr__(self) -> str:
         return f"{self.index} {self.name}"

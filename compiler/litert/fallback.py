@@ -63,8 +63,10 @@ def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Findi
             )
         for op in matched:
             if wrong := _beyond_memory(op):
-                raise OptionError(f"fallback_ops: operator {op!r} must stay on the device: {wrong}")
-            findings[op.index] = Finding(op.index, op.name, "the option fallback_ops names it")
+                raise OptionError(
+                    f"fallback_ops: operator {op.index} {op.name} must stay on the device: {wrong}"
+                )
+            findings[op.index] = op.finding("the option fallback_ops names it")
     return findings
 
 
@@ -88,7 +90,7 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
         if failure is not None:
             reason = "LiteRT cannot run the other operators without the whole model"
             everything = {
-                op: Finding(op.index, op.name, reason)
+                op: op.finding(reason)
                 for op in graph.ops
                 # Operators of formats stand for none of the file.
                 if op.origins and op.name != LITERT

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...runtime.plan.limits import HOST_TYPES
 from ...runtime.plan.operands import OPERANDS, OPTIONS, constant_name
-from ..errors import Finding, OptionError, UnsupportedError
+from ..errors import OptionError
 from ..ir import Array, FusedOp, Graph, Op
 from ..ops.litert_part import LITERT
 from .parts import part_inputs
@@ -41,7 +41,7 @@ def host(graph: Graph, ops: Sequence[Op]) -> None:
         for tensor in (*op.reads, *op.outputs):
             if tensor.dtype not in HOST_TYPES or (tensor.constant and tensor.dtype == "string"):
                 reason = f"a function cannot be given {tensor.name}, of type {tensor.dtype}"
-                raise UnsupportedError([Finding(op.index, op.name, reason)])
+                raise op.unsupported(reason)
         for tensor in op.outputs:
             tensor.dynamic = not tensor.shape and not graph.consumers(tensor)
         graph.remove(op)

@@ -94,8 +94,8 @@ class Groups:
         changed = False
         for other in others:
             if other not in self.findings:
-                why = f"it shares a tensor with operator {op!r}: {reason}"
-                self.findings[other] = Finding(other.index, other.name, why)
+                why = f"it shares a tensor with operator {op.index} {op.name}: {reason}"
+                self.findings[other] = other.finding(why)
                 changed = True
             first, second = self._leader(op), self._leader(other)
             if first is not second:

@@ -53,7 +53,7 @@ def partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
         if (reason := region.loss()) is not None
     ]:
         for ops, reason in losing:
-            groups.findings |= {op: Finding(op.index, op.name, reason) for op in ops}
+            groups.findings |= {op: op.finding(reason) for op in ops}
         groups.settle()
     parts = []
     for ops in groups.parts():

@@ -36,27 +36,24 @@ def _over_channels(op: Op, target: Target) -> str | None:
     return rank_fits(op, target)
 
 
-def _arg_of_slices(op: Op, target: Target) -> Sequence[Launch]:
-    (launch,) = _arg(op, target)
-    return [replace(launch, template="reduce/arg_reduce_sliced.jinja", flatten=True)]
+def _arg_of_slices(op: Op, target: Target) -> Launch:
+    launch = _arg(op, target)
+    return replace(launch, template="reduce/arg_reduce_sliced.jinja", flatten=True)
 
 
-def _arg(op: Op, target: Target) -> Sequence[Launch]:
+def _arg(op: Op, target: Target) -> Launch:
     shape, axis = op.operand(0).shape, second_operand_axis(op)
-    return [
-        Launch(
-            "reduce/arg_reduce.jinja",
-            linear_grid(op.output.elements),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            variables={
-                "size": shape[axis],
-                "inner": prod(shape[axis + 1 :]),
-                "better": ">" if op.name == "ARG_MAX" else "<",
-            },
-            flops=op.operand(0).elements,
-        )
-    ]
+    return Launch.of(
+        op,
+        "reduce/arg_reduce.jinja",
+        linear_grid(op.output.elements),
+        variables={
+            "size": shape[axis],
+            "inner": prod(shape[axis + 1 :]),
+            "better": ">" if op.name == "ARG_MAX" else "<",
+        },
+        flops=op.operand(0).elements,
+    )
 
 
 def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -132,11 +132,11 @@ def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]
         zip(("queries", "keys", "values", "mask"), (t for t in op.inputs if t), strict=False)
     )
     batch = op.operand(0).shape[0]
-    return Launch(
+    return Launch.of(
+        op,
         template,
         (columns, q.count, batch),
-        reads,
-        {"y": op.output},
+        reads=reads,
         variables={
             "query_heads": q,
             "key_heads": k,
@@ -151,24 +151,24 @@ def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]
     )
 
 
-def _build_vectors(op: Op, target: Target) -> Sequence[Launch]:
+def _build_vectors(op: Op, target: Target) -> Launch:
     q, k, _ = operands(op)
     columns = -(-q.rows // target.lanes)
-    return [_launch(op, "attention/attention.jinja", columns, {"block": min(KEYS, k.rows)})]
+    return _launch(op, "attention/attention.jinja", columns, {"block": min(KEYS, k.rows)})
 
 
-def _build_rows(op: Op, target: Target) -> Sequence[Launch]:
-    return [_launch(op, "attention/attention_rows.jinja", operands(op)[0].rows, {})]
+def _build_rows(op: Op, target: Target) -> Launch:
+    return _launch(op, "attention/attention_rows.jinja", operands(op)[0].rows, {})
 
 
-def _build_groups(op: Op, target: Target) -> Sequence[Launch]:
+def _build_groups(op: Op, target: Target) -> Launch:
     q, _, _ = operands(op)
     rows = min(GROUP_ROWS, 1 << (q.rows - 1).bit_length())
     keys = max(GROUP_KEYS, GROUP // rows)
     columns = GROUP * -(-q.rows // rows)
     tile = {"tile_rows": rows, "tile_keys": keys, "each_rows": rows * keys // GROUP}
     launch = _launch(op, "attention/attention_group.jinja", columns, tile)
-    return [replace(launch, group=(GROUP, 1, 1))]
+    return replace(launch, group=(GROUP, 1, 1))
 
 
 IMPLEMENTATIONS = (

@@ -60,11 +60,11 @@ def _launch(
     """A launch whose work-items compute so many columns of so many rows of row-major matrices."""
     rows, inner, columns = matrices(op)
     batches = op.output.shape[:-2]
-    return Launch(
+    return Launch.of(
+        op,
         template,
         (-(-columns // columns_each), -(-rows // rows_each), prod(batches)),
-        {"a": op.operand(0), "b": op.operand(1)},
-        {"y": op.output},
+        reads={"a": op.operand(0), "b": op.operand(1)},
         variables={
             "rows": rows,
             "inner": inner,
@@ -80,10 +80,10 @@ def _launch(
     )
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     transposed = bool(op.attrs.get("adj_y", False))
     variables = {"tile": COLUMNS, "b_transposed": transposed}
-    return [_launch(op, "matmul/batch_matmul.jinja", COLUMNS, 1, variables)]
+    return _launch(op, "matmul/batch_matmul.jinja", COLUMNS, 1, variables)
 
 
 def _slices_of_columns(op: Op, target: Target) -> str | None:
@@ -94,13 +94,13 @@ def _slices_of_columns(op: Op, target: Target) -> str | None:
     return f"{columns} columns do not fill a slice" if columns < target.lanes else None
 
 
-def _build_columns(op: Op, target: Target) -> Sequence[Launch]:
+def _build_columns(op: Op, target: Target) -> Launch:
     rows, _, columns = matrices(op)
     most, slices = (ROWS, 2) if target.on_processor else (4, 1)
     slices = min(slices, -(-columns // target.lanes))
     template = "matmul/batch_matmul_columns.jinja"
     each = slices * target.lanes
-    return [_launch(op, template, each, min(most, rows), {"slices": slices})]
+    return _launch(op, template, each, min(most, rows), {"slices": slices})
 
 
 def _slices_of_products(op: Op, target: Target) -> str | None:
@@ -111,11 +111,11 @@ def _slices_of_products(op: Op, target: Target) -> str | None:
     return f"{inner} numbers do not fill a slice" if inner < target.lanes else None
 
 
-def _build_products(op: Op, target: Target) -> Sequence[Launch]:
+def _build_products(op: Op, target: Target) -> Launch:
     rows, _, columns = matrices(op)
     rows_each, each = min(ROWS_OF_ROWS, rows), min(COLUMNS, columns)
     template = "matmul/batch_matmul_products.jinja"
-    return [_launch(op, template, each, rows_each, {"columns_each": each})]
+    return _launch(op, template, each, rows_each, {"columns_each": each})
 
 
 def _rows_of_slices(op: Op, target: Target) -> str | None:
@@ -136,22 +136,20 @@ def _single_elements(op: Op, target: Target) -> str | None:
     return None if all(reasons) else "a kernel that multiplies slices is faster"
 
 
-def _build_sliced(op: Op, target: Target) -> Sequence[Launch]:
+def _build_sliced(op: Op, target: Target) -> Launch:
     rows, inner, columns = matrices(op)
     batch, height, _, _ = bhwc(op.output.shape)
     count = slice_count(columns, target)
     tile = min(ROWS, rows)
-    return [
-        Launch(
-            "matmul/batch_matmul_sliced.jinja",
-            (-(-rows // tile), height, batch * count),
-            {"a": op.operand(0), "b": op.operand(1)},
-            {"y": op.output},
-            variables={"tile": tile},
-            heavy=True,
-            flops=2 * op.output.elements * inner,
-        )
-    ]
+    return Launch.of(
+        op,
+        "matmul/batch_matmul_sliced.jinja",
+        (-(-rows // tile), height, batch * count),
+        reads={"a": op.operand(0), "b": op.operand(1)},
+        variables={"tile": tile},
+        heavy=True,
+        flops=2 * op.output.elements * inner,
+    )
 
 
 _KERNELS = (

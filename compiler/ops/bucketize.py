@@ -24,19 +24,16 @@ def _infer(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     boundaries = _boundaries(op)
-    return [
-        Launch(
-            "sort/bucketize.jinja",
-            linear_grid(op.output.elements),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {"boundaries": boundaries},
-            {"count": boundaries.size},
-            flops=op.output.elements * int(boundaries.size).bit_length(),
-        )
-    ]
+    return Launch.of(
+        op,
+        "sort/bucketize.jinja",
+        linear_grid(op.output.elements),
+        constants={"boundaries": boundaries},
+        variables={"count": boundaries.size},
+        flops=op.output.elements * int(boundaries.size).bit_length(),
+    )
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -15,7 +15,6 @@ large, which changes no bit of the floats that they become.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -77,9 +76,7 @@ def sums_fit(weights: Array) -> bool:
     return high - low <= 255 and prod(weights.shape[1:]) <= MOST_PRODUCTS
 
 
-def byte_products(
-    op: Op, target: Target, window: Window | None, shape: TileShape | None
-) -> Sequence[Launch]:
+def byte_products(op: Op, target: Target, window: Window | None, shape: TileShape | None) -> Launch:
     """The launch for a layer; without a window it multiplies single pixels."""
     weights = op.constant(1)
     matrix = ohwi(weights)
@@ -108,34 +105,30 @@ def byte_products(
     whole = image.whole if _of_bytes(image) else None
     least = whole.base if whole else op.attrs["least"]
     base = least + SIGNED if signed else least
-    return [
-        Launch(
-            "conv/conv_bytes.jinja",
-            (-(-columns // tile.pixels), rows, batch * blocks),
-            {"x": image},
-            {"y": op.output},
-            {
-                "bias": factor * _bias(biases, matrix, base),
-                "weights": _packed(
-                    factor * matrix, offset, layers * tile.slices, target.lanes, halved
-                ),
-            },
-            {
-                "tile": tile,
-                "blocks": blocks,
-                "window": window,
-                "inputs": weights.shape[-1],
-                "offset": offset,
-                "factor": factor,
-                "signed": signed,
-                "least": None if whole else least,
-                "padding": int.from_bytes(bytes([-base & 255] * WORD), "little", signed=True),
-            },
-            flatten=flat,
-            heavy=True,
-            flops=2 * layers * op.output.elements * prod(weights.shape[1:]),
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/conv_bytes.jinja",
+        (-(-columns // tile.pixels), rows, batch * blocks),
+        reads={"x": image},
+        constants={
+            "bias": factor * _bias(biases, matrix, base),
+            "weights": _packed(factor * matrix, offset, layers * tile.slices, target.lanes, halved),
+        },
+        variables={
+            "tile": tile,
+            "blocks": blocks,
+            "window": window,
+            "inputs": weights.shape[-1],
+            "offset": offset,
+            "factor": factor,
+            "signed": signed,
+            "least": None if whole else least,
+            "padding": int.from_bytes(bytes([-base & 255] * WORD), "little", signed=True),
+        },
+        flatten=flat,
+        heavy=True,
+        flops=2 * layers * op.output.elements * prod(weights.shape[1:]),
+    )
 
 
 def _range(weights: Array) -> tuple[int, int]:

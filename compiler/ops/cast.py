@@ -71,11 +71,11 @@ def _conversion(source: str, target: str) -> Formula:
     return lambda f, v: narrowed(f, f.to_int(v) if floating else v)
 
 
-def _launch(op: Op, conversion: Formula) -> list[Launch]:
-    return [linear_launch(op, "elementwise/convert.jinja", {"conversion": conversion})]
+def _launch(op: Op, conversion: Formula) -> Launch:
+    return linear_launch(op, "elementwise/convert.jinja", {"conversion": conversion})
 
 
-def _cast(op: Op, target: Target) -> Sequence[Launch]:
+def _cast(op: Op, target: Target) -> Launch:
     return _launch(op, _conversion(op.operand(0).dtype, op.core[-1].output.dtype))
 
 
@@ -97,7 +97,7 @@ def _infer_bits(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
 
-def _bits(op: Op, target: Target) -> Sequence[Launch]:
+def _bits(op: Op, target: Target) -> Launch:
     before, after = (kernel_dtype(tensor.dtype) for tensor in (op.operand(0), op.output))
     if before == after:
         return _launch(op, _same)
@@ -110,7 +110,7 @@ def _reference_bits(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.ascontiguousarray(arrays[0]).view(op.output.dtype)]
 
 
-def _keep(op: Op, target: Target) -> Sequence[Launch]:
+def _keep(op: Op, target: Target) -> Launch:
     return _launch(op, _same)
 
 

@@ -40,21 +40,19 @@ FROM_CENTERED = "tflgpu.from_centered"
 def _linear(conversion: Formula) -> Implementation:
     """A conversion by a formula of the value and the zero point."""
 
-    def build(op: Op, target: Target) -> Sequence[Launch]:
+    def build(op: Op, target: Target) -> Launch:
         bound = partial(conversion, zero=op.attrs["zero_point"])
-        return [linear_launch(op, "elementwise/convert.jinja", {"conversion": bound})]
+        return linear_launch(op, "elementwise/convert.jinja", {"conversion": bound})
 
     return Implementation("convert_linear", build, reads=LINEAR, writes=LINEAR)
 
 
-def _to_sliced(op: Op, target: Target) -> Sequence[Launch]:
+def _to_sliced(op: Op, target: Target) -> Launch:
     flat = flattens(op)
     grid = sliced_grid(op.output.shape, target, flat)
     variables = {"zero": op.attrs["zero_point"]}
     reads, writes = {"x": op.operand(0)}, {"y": op.output}
-    return [
-        Launch("move/to_centered.jinja", grid, reads, writes, variables=variables, flatten=flat)
-    ]
+    return Launch("move/to_centered.jinja", grid, reads, writes, variables=variables, flatten=flat)
 
 
 def _other_bytes(op: Op, target: Target) -> str | None:

@@ -85,11 +85,11 @@ def _sliced(op: Op, target: Target) -> Sequence[Launch]:
         shift = [0, 0, 0, 0]
         shift[axis] = start // target.lanes if axis == 3 else start
         launches.append(
-            Launch(
+            Launch.of(
+                op,
                 "move/concat.jinja",
                 sliced_grid(tensor.shape, target),
-                {"x": tensor},
-                {"y": op.output},
+                reads={"x": tensor},
                 variables={"shift": shift},
                 batches=bhwc(tensor.shape)[0],
                 view=sliced_view(tensor, op.output, _starts(axis, start, 4), target),
@@ -110,11 +110,11 @@ def _single_lanes(op: Op, target: Target) -> str | None:
 def _lanes(op: Op, target: Target) -> Sequence[Launch]:
     channels = bhwc(op.output.shape)[3]
     return [
-        Launch(
+        Launch.of(
+            op,
             "move/concat_lanes.jinja",
             sliced_grid(tensor.shape, target),
-            {"x": tensor},
-            {"y": op.output},
+            reads={"x": tensor},
             variables={
                 "start": start,
                 "last": start + bhwc(tensor.shape)[3] == channels,
@@ -129,11 +129,11 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
     axis = concat_axis(op)
     inner = prod(op.output.shape[axis + 1 :])
     return [
-        Launch(
+        Launch.of(
+            op,
             "move/concat_linear.jinja",
             linear_grid(tensor.elements),
-            {"x": tensor},
-            {"y": op.output},
+            reads={"x": tensor},
             variables={
                 "taken": tensor.shape[axis] * inner,
                 "row": op.output.shape[axis] * inner,

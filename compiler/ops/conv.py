@@ -8,7 +8,6 @@ Input 3, if present, is a gate: a factor per channel that `fold_gate_into_conv` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -110,16 +109,16 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
     shape = window(op)
     blocks = -(-slice_count(channels, target) // tile.slices)
     columns, rows = (height * width, 1) if flat else (width, height)
-    return Launch(
+    return Launch.of(
+        op,
         template,
         (-(-columns // tile.pixels), rows, batch * blocks),
-        {"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
-        {"y": op.output},
-        {
+        reads={"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
+        constants={
             "bias": bias_slices(op, channels, target, tile.slices),
             "weights": pack_weights(weights, tile.slices, target),
         },
-        {
+        variables={
             "tile": tile,
             "blocks": blocks,
             "window": shape,
@@ -135,7 +134,7 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
     )
 
 
-def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Launch:
     flat = flattens(op)
     batch, height, width, channels = op.output.shape
     columns, rows = (height * width, 1) if flat else (width, height)
@@ -145,7 +144,7 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
     operands = epilogue_operands(op)
     tile = choose_tile(columns, rows * batch, count, target, shape, work=work, operands=operands)
     pixels = {"x": tile.pixels, "y": tile.pixels}
-    return [replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=pixels)]
+    return replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=pixels)
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:
@@ -159,11 +158,11 @@ def _few_pixels(op: Op, target: Target) -> str | None:
     return shared_sums.unsuited(op, window(op), target)
 
 
-def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Launch:
     return shared_sums.build(op, window(op), target, shape)
 
 
-def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_window(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     per_group = slice_count(channels // groups(op), target)
     whole = groups(op) > 1
@@ -177,19 +176,19 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
         work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
         operands=epilogue_operands(op),
     )
-    return [_launch(op, target, "conv/conv.jinja", False, tile)]
+    return _launch(op, target, "conv/conv.jinja", False, tile)
 
 
-def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
     operands = epilogue_operands(op)
     tile = choose_tile(width, height * batch, count, target, shape, work=LANES, operands=operands)
     launch = _launch(op, target, "conv/conv_linear.jinja", False, tile)
-    return [replace(launch, pairs=tile.slices % 2 == 0)]
+    return replace(launch, pairs=tile.slices % 2 == 0)
 
 
-def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:
     geometry = window(op)
     return byte_products(op, target, None if geometry.pointwise else geometry, shape)
 
@@ -201,7 +200,7 @@ def _split_slices(op: Op, target: Target) -> str | None:
     return _ungated(op, target)
 
 
-def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
     tile = choose_tile(
@@ -214,10 +213,10 @@ def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Sequence[
     launch = _launch(op, target, "conv/conv.jinja", False, tile)
     constants = {**launch.constants, "weights": pack_weights(spread.weights, 1, target)}
     variables = {"inputs": spread.weights.shape[3], "beyond": spread.beyond}
-    return [replace(launch, constants=constants, variables={**launch.variables, **variables})]
+    return replace(launch, constants=constants, variables={**launch.variables, **variables})
 
 
-def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Launch:
     return conv_thin.build(op, window(op), target, shape)
 
 
@@ -226,10 +225,10 @@ def _one_pixel(op: Op, target: Target) -> str | None:
     return _pointwise(op, target) or _ungated(op, target) or splits(op, target)
 
 
-def _build_split(op: Op, target: Target) -> Sequence[Launch]:
+def _build_split(op: Op, target: Target) -> Launch:
     weights = op.constant(1)
     bias = bias_slices(op, weights.shape[0], target)
-    return [split_sums(op, target, bias, weights.reshape(weights.shape[0], -1))]
+    return split_sums(op, target, bias, weights.reshape(weights.shape[0], -1))
 
 
 def _winograd(op: Op, target: Target) -> str | None:
@@ -247,33 +246,30 @@ def _from_rows(op: Op, target: Target) -> str | None:
     return _ungated(op, target)
 
 
-def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, _, _, outputs = op.output.shape
     tile = winograd.choose_strip(op, target, shape)
     weights = winograd.TransformedWeights(op.constant(1))
     count = winograd.squares(op)
-    return [
-        Launch(
-            "conv/winograd.jinja",
-            (-(-count // tile.pixels), 1, batch),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {
-                "bias": bias_slices(op, outputs, target, tile.slices),
-                "weights": pack_weights(weights, tile.slices, target),
-            },
-            {
-                "tile": tile,
-                "blocks": -(-slice_count(outputs, target) // tile.slices),
-                "window": window(op),
-                "a": winograd.A,
-                "b": winograd.B,
-            },
-            group=(1, 1, 1),
-            heavy=True,
-            flops=2 * batch * count * prod(weights.shape),
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/winograd.jinja",
+        (-(-count // tile.pixels), 1, batch),
+        constants={
+            "bias": bias_slices(op, outputs, target, tile.slices),
+            "weights": pack_weights(weights, tile.slices, target),
+        },
+        variables={
+            "tile": tile,
+            "blocks": -(-slice_count(outputs, target) // tile.slices),
+            "window": window(op),
+            "a": winograd.A,
+            "b": winograd.B,
+        },
+        group=(1, 1, 1),
+        heavy=True,
+        flops=2 * batch * count * prod(weights.shape),
+    )
 
 
 IMPLEMENTATIONS = (

@@ -8,7 +8,6 @@ Weights [depth, rows, columns, outputs, inputs], x [batch, depth, rows, columns,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -70,31 +69,29 @@ def _infer(op: Op) -> list[Shape]:
     return [(source[0], *(walk.output for walk in walks(op)), weights[4])]
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     inputs, channels = op.operand(1).shape[3:]
     bias = op.input(2)
     if bias is None:
         bias = constant("zeros", np.zeros(channels, np.float32))
     blocks = -(-channels // CHANNELS)
     items = (*op.output.shape[:-1], blocks)
-    return [
-        Launch(
-            "conv/conv_3d.jinja",
-            linear_grid(prod(items)),
-            {"x": op.operand(0), "weights": op.operand(1), "bias": bias},
-            {"y": op.output},
-            variables={
-                "walks": walks(op),
-                "inputs": inputs,
-                "channels": channels,
-                "blocks": blocks,
-                "items": items,
-                "tile": CHANNELS,
-            },
-            heavy=True,
-            flops=2 * op.output.elements * prod(op.operand(1).shape[:4]),
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/conv_3d.jinja",
+        linear_grid(prod(items)),
+        reads={"x": op.operand(0), "weights": op.operand(1), "bias": bias},
+        variables={
+            "walks": walks(op),
+            "inputs": inputs,
+            "channels": channels,
+            "blocks": blocks,
+            "items": items,
+            "tile": CHANNELS,
+        },
+        heavy=True,
+        flops=2 * op.output.elements * prod(op.operand(1).shape[:4]),
+    )
 
 
 def around(op: Op) -> list[tuple[int, int]]:

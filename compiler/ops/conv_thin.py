@@ -6,7 +6,6 @@ summed at the end. The order of summation therefore differs from XNNPACK's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -33,7 +32,7 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
     return None
 
 
-def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Launch:
     """Its launch, whose work-items compute a tile of pixels with all output channels."""
     batch, height, width, outputs = op.output.shape
     operands = epilogue_operands(op)
@@ -49,15 +48,12 @@ def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Se
     # The lanes are summed at the end, so only lane 0 starts from the bias.
     bias = np.zeros((outputs, lanes), np.float32)
     bias[:, 0] = bias_slices(op, outputs, target).reshape(-1)[:outputs]
-    return [
-        Launch(
-            "conv/conv_thin.jinja",
-            (-(-width // tile.pixels), height, batch),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {"bias": bias, "weights": np.ascontiguousarray(by_tap)},
-            {"tile": tile, "window": window, "outputs": outputs},
-            heavy=True,
-            flops=2 * op.output.elements * prod(weights.shape[1:]),
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/conv_thin.jinja",
+        (-(-width // tile.pixels), height, batch),
+        constants={"bias": bias, "weights": np.ascontiguousarray(by_tap)},
+        variables={"tile": tile, "window": window, "outputs": outputs},
+        heavy=True,
+        flops=2 * op.output.elements * prod(weights.shape[1:]),
+    )

@@ -49,16 +49,14 @@ def _view(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _kernel(template: str, reads: str, writes: str) -> Implementation:
-    def build(op: Op, target: Target) -> Sequence[Launch]:
+    def build(op: Op, target: Target) -> Launch:
         shape = op.output.shape
         tensors = {"x": op.operand(0)}, {"y": op.output}
-        return [
-            Launch(
-                *(template, sliced_grid(shape, target, flatten=True), *tensors),
-                batches=bhwc(shape)[0],
-                flatten=True,
-            )
-        ]
+        return Launch(
+            *(template, sliced_grid(shape, target, flatten=True), *tensors),
+            batches=bhwc(shape)[0],
+            flatten=True,
+        )
 
     name = PurePosixPath(template).stem
     return Implementation(name, build, reads=reads, writes=writes, fuses=False)

@@ -23,24 +23,21 @@ from .base import (
 )
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     shape, axis = op.output.shape, second_operand_axis(op)
-    return [
-        Launch(
-            "reduce/cumsum.jinja",
-            linear_grid(op.output.elements // max(shape[axis], 1)),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            variables={
-                "size": shape[axis],
-                "inner": prod(shape[axis + 1 :]),
-                "lines": (*shape[:axis], *shape[axis + 1 :]),
-                "exclusive": bool(op.attrs.get("exclusive", False)),
-                "reverse": bool(op.attrs.get("reverse", False)),
-            },
-            flops=op.output.elements,
-        )
-    ]
+    return Launch.of(
+        op,
+        "reduce/cumsum.jinja",
+        linear_grid(op.output.elements // max(shape[axis], 1)),
+        variables={
+            "size": shape[axis],
+            "inner": prod(shape[axis + 1 :]),
+            "lines": (*shape[:axis], *shape[axis + 1 :]),
+            "exclusive": bool(op.attrs.get("exclusive", False)),
+            "reverse": bool(op.attrs.get("reverse", False)),
+        },
+        flops=op.output.elements,
+    )
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,27 +114,26 @@ def _one_to_one(op: Op, target: Target) -> str | None:
     return constant_weights(op, target)
 
 
-def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     outer = batch * slice_count(channels, target)
     # The window is unrolled into a line of code per tap and pixel; long tiles compile slowly.
     tile = choose_tile(width, height * outer, 1, target, tile_shape, most=MAX_PIXELS)
     grid = (-(-width // tile.pixels), height, outer)
-    return [_launch("conv/depthwise_conv.jinja", op, grid, tile, target)]
+    return _launch("conv/depthwise_conv.jinja", op, grid, tile, target)
 
 
 def _launch(template: str, op: Op, grid: Grid, tile: Tile, target: Target) -> Launch:
     shape = window(op)
-    return Launch(
+    return Launch.of(
+        op,
         template,
         grid,
-        {"x": op.operand(0)},
-        {"y": op.output},
-        {
+        constants={
             "bias": bias_slices(op, op.output.shape[3], target),
             "weights": pack_weights(op, target),
         },
-        {"window": shape, "tile": tile},
+        variables={"window": shape, "tile": tile},
         heavy=True,
         flops=2 * op.output.elements * shape.height * shape.width,
     )
@@ -150,7 +148,7 @@ def _by_columns(op: Op, target: Target) -> str | None:
     return _one_to_one(op, target)
 
 
-def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     outer = batch * slice_count(channels, target)
     shape = window(op)
@@ -169,7 +167,7 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequ
         operands=epilogue_operands(op),
     )
     grid = (width, -(-height // tile.pixels), outer)
-    return [_launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)]
+    return _launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)
 
 
 def _by_pairs(op: Op, target: Target) -> str | None:
@@ -177,7 +175,7 @@ def _by_pairs(op: Op, target: Target) -> str | None:
     return _one_to_one(op, target) or depthwise_pairs.unsuited(op, window(op), target)
 
 
-def _build_pairs(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+def _build_pairs(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     return depthwise_pairs.build(op, window(op), pack_weights(op, target), target, tile_shape)
 
 
@@ -188,24 +186,21 @@ def _by_rows(op: Op, target: Target) -> str | None:
     return _one_to_one(op, target)
 
 
-def _build_rows(op: Op, target: Target) -> Sequence[Launch]:
+def _build_rows(op: Op, target: Target) -> Launch:
     batch, height, width, channels = op.output.shape
     shape = window(op)
-    return [
-        Launch(
-            "conv/depthwise_conv_rows.jinja",
-            (1, height, batch * slice_count(channels, target)),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {
-                "bias": bias_slices(op, channels, target),
-                "weights": pack_weights(op, target),
-            },
-            {"window": shape, "tap_pixels": row_tile(width)},
-            heavy=True,
-            flops=2 * op.output.elements * shape.height * shape.width,
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/depthwise_conv_rows.jinja",
+        (1, height, batch * slice_count(channels, target)),
+        constants={
+            "bias": bias_slices(op, channels, target),
+            "weights": pack_weights(op, target),
+        },
+        variables={"window": shape, "tap_pixels": row_tile(width)},
+        heavy=True,
+        flops=2 * op.output.elements * shape.height * shape.width,
+    )
 
 
 IMPLEMENTATIONS = (

@@ -7,7 +7,6 @@ XNNPACK goes column by column; in half precision that does not show.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,9 +70,7 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
     return None
 
 
-def build(
-    op: Op, window: Window, packed: Array, target: Target, shape: TileShape | None
-) -> Sequence[Launch]:
+def build(op: Op, window: Window, packed: Array, target: Target, shape: TileShape | None) -> Launch:
     """The launch; `packed` has the weights as [slice][row][column][lane]."""
     batch, height, width, channels = op.output.shape
     count, columns = slice_count(channels, target), -(-width // COLUMNS)
@@ -83,17 +80,14 @@ def build(
     bias = bias_slices(op, channels, target).reshape(count, 1, target.lanes)
     taps = np.concatenate((bias, packed.reshape(count, -1, target.lanes)), axis=1)
     even = np.pad(taps, ((0, 0), (0, taps.shape[1] % 2), (0, 0)))
-    return [
-        Launch(
-            "conv/depthwise_conv_pairs.jinja",
-            (columns, -(-height // tile.pixels), batch * count),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {"weights": even},
-            {"window": window, "tile": tile},
-            joined={"x": COLUMNS, "y": COLUMNS},
-            pairs=True,
-            heavy=True,
-            flops=2 * op.output.elements * window.height * window.width,
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/depthwise_conv_pairs.jinja",
+        (columns, -(-height // tile.pixels), batch * count),
+        constants={"weights": even},
+        variables={"window": window, "tile": tile},
+        joined={"x": COLUMNS, "y": COLUMNS},
+        pairs=True,
+        heavy=True,
+        flops=2 * op.output.elements * window.height * window.width,
+    )

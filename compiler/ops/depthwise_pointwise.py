@@ -6,7 +6,7 @@ and the CONV_2D. The values between them are never written to a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -44,18 +44,17 @@ def _launch(
     inputs = op.operand(0).shape[3]
     window = depthwise_conv.window(depthwise)
     taps = window.height * window.width
-    return Launch(
+    return Launch.of(
+        op,
         template,
         (columns, height, batch),
-        {"x": op.operand(0)},
-        {"y": op.output},
-        {
+        constants={
             "tap_bias": bias_slices(depthwise, inputs, target),
             "tap_weights": depthwise_conv.pack_weights(depthwise, target),
             "bias": bias_slices(pointwise, channels, target),
             "weights": pack_weights(pointwise.constant(1), tile.slices, target),
         },
-        {
+        variables={
             "tile": tile,
             "blocks": slice_count(channels, target) // tile.slices,
             "window": window,
@@ -68,7 +67,7 @@ def _launch(
     )
 
 
-def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     blocks = slice_count(channels, target)
     # One slice of the depthwise convolution's sums, and the weights, also need registers.
@@ -78,7 +77,7 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     narrow = choose_tile(width, height * batch, 1, target, shape, limits=limits, most=most)
     tile = Tile(narrow.pixels, blocks)
     columns = -(-width // tile.pixels)
-    return [_launch(op, target, "conv/depthwise_pointwise.jinja", columns, tile, {})]
+    return _launch(op, target, "conv/depthwise_pointwise.jinja", columns, tile, {})
 
 
 def fits(width: int, inputs: int, target: Target) -> bool:
@@ -96,7 +95,7 @@ def _by_rows(op: Op, target: Target) -> str | None:
     return None
 
 
-def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     inputs = op.operand(0).shape[3]
     # Weights come from a slower cache than the row; tiles of many pixels load them less often.
@@ -115,7 +114,7 @@ def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Sequence[Lau
     }
     launch = _launch(op, target, "conv/depthwise_pointwise_rows.jinja", 1, tile, more)
     # The row lives in local memory, which several work-items of a group would share.
-    return [replace(launch, group=(1, 1, 1))]
+    return replace(launch, group=(1, 1, 1))
 
 
 IMPLEMENTATIONS: tuple[Implementation, ...] = (

@@ -172,48 +172,42 @@ def flattens(op: Op) -> bool:
     return all(image in ((rows, columns), (1, 1)) for image in images)
 
 
-def _sliced(op: Op, target: Target) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Launch:
     flat = flattens(op)
-    return [
-        Launch(
-            "elementwise/elementwise.jinja",
-            sliced_grid(op.output.shape, target, flat),
-            {},
-            {"y": op.output},
-            flatten=flat,
-            flops=op.output.elements,
-        )
-    ]
+    return Launch.of(
+        op,
+        "elementwise/elementwise.jinja",
+        sliced_grid(op.output.shape, target, flat),
+        reads={},
+        flatten=flat,
+        flops=op.output.elements,
+    )
 
 
-def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    return [
-        Launch(
-            "elementwise/elementwise_linear.jinja",
-            linear_grid(prod(op.output.shape)),
-            {},
-            {"y": op.output},
-            flops=op.output.elements,
-        )
-    ]
+def _linear(op: Op, target: Target) -> Launch:
+    return Launch.of(
+        op,
+        "elementwise/elementwise_linear.jinja",
+        linear_grid(prod(op.output.shape)),
+        reads={},
+        flops=op.output.elements,
+    )
 
 
 def _whole_rows(op: Op, target: Target) -> str | None:
     return no_whole_rows(op, target, read_in_store(op))
 
 
-def _rows(op: Op, target: Target) -> Sequence[Launch]:
+def _rows(op: Op, target: Target) -> Launch:
     slices = op.output.elements // target.lanes
-    return [
-        Launch(
-            "elementwise/elementwise_rows.jinja",
-            linear_grid(slices),
-            {},
-            {"y": op.output},
-            variables={"slices": slices},
-            flops=op.output.elements,
-        )
-    ]
+    return Launch.of(
+        op,
+        "elementwise/elementwise_rows.jinja",
+        linear_grid(slices),
+        reads={},
+        variables={"slices": slices},
+        flops=op.output.elements,
+    )
 
 
 IMPLEMENTATIONS = (

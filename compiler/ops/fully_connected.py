@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
@@ -84,7 +84,7 @@ def in_rows(op: Op, target: Target) -> str | None:
     return _rows(op, target) or wide_sums(op)
 
 
-def build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def build(op: Op, target: Target, shape: TileShape | None) -> Launch:
     """The launch of a layer by tiles; blocks of its weights may have scales, which are input 3,
     the last one."""
     flat = flattens(op)
@@ -100,22 +100,21 @@ def build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     def pack(table: Array) -> Constant:
         return pack_weights(in_blocks(ohwi(table), op, tile, target), layers * tile.slices, target)
 
-    launch = Launch(
+    launch = Launch.of(
+        op,
         "conv/conv_1x1.jinja",
         (-(-columns // tile.pixels), rows, batch * blocks),
-        {"x": op.operand(0)},
-        {"y": op.output},
-        {
+        constants={
             "bias": bias_slices(op, op.output.shape[-1], target, tile.slices),
             "weights": pack(weights),
             **_scales(op, pack),
         },
-        {"tile": tile, "blocks": blocks, "inputs": weights.shape[1], "block": _block(op)},
+        variables={"tile": tile, "blocks": blocks, "inputs": weights.shape[1], "block": _block(op)},
         flatten=flat,
         heavy=True,
         flops=2 * layers * op.output.elements * weights.shape[1],
     )
-    return [in_bytes(launch, op, target)]
+    return in_bytes(launch, op, target)
 
 
 def of_a_vector(op: Op, target: Target) -> str | None:
@@ -136,7 +135,7 @@ def shares_sums(op: Op, target: Target) -> str | None:
     return None
 
 
-def build_split(op: Op, target: Target) -> Sequence[Launch]:
+def build_split(op: Op, target: Target) -> Launch:
     """The launch of a layer of a single row, whose sums work-items share."""
     bias = bias_slices(op, op.output.shape[-1], target)
     launch = split_sums(op, target, bias, op.constant(1))
@@ -145,7 +144,7 @@ def build_split(op: Op, target: Target) -> Sequence[Launch]:
         constants={**launch.constants, **_scales(op, lambda scales: _in_rows(scales, target))},
         variables={**launch.variables, "block": _block(op)},
     )
-    return [in_bytes(launch, op, target)]
+    return in_bytes(launch, op, target)
 
 
 def _scales(op: Op, pack: Callable[[Array], Constant]) -> dict[str, Constant]:
@@ -173,8 +172,8 @@ def _few_rows(op: Op, target: Target) -> str | None:
     return in_rows(op, target) or _single(op) or shared_sums.unsuited(op, PIXEL, target)
 
 
-def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
-    return [in_bytes(each, op, target) for each in shared_sums.build(op, PIXEL, target, shape)]
+def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Launch:
+    return in_bytes(shared_sums.build(op, PIXEL, target, shape), op, target)
 
 
 def _bytes(op: Op, target: Target) -> str | None:
@@ -185,7 +184,7 @@ def _rows_of_bytes(op: Op, target: Target) -> str | None:
     return _bytes(op, target) or words_in_rows(op, target)
 
 
-def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:
     return byte_products(op, target, None, shape)
 
 

@@ -160,7 +160,7 @@ def _of_a_vector(op: Op, target: Target) -> str | None:
     return "it reads an image" if _averages(op) else _fits(op, target)
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     _, height, width, channels = bhwc(op.operand(0).shape)
     averaged = height * width if _averages(op) else 0
     count = slice_count(channels, target)
@@ -172,27 +172,24 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     vectors = held(op, target)
     shared = max((item.blocks * item.seats for item in layers if item.parts > 1), default=0)
     products = sum(outputs * inputs for outputs, inputs in layer_shapes(op))
-    return [
-        Launch(
-            "matmul/fully_connected_chain.jinja",
-            (items, 1, 1),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            _packed(op, layers, target),
-            {
-                "layers": layers,
-                "held": max(vectors + shared * target.lanes, seat_rows * count * target.lanes),
-                "shared_at": vectors,
-                "mean": _averages(op),
-                "rows": rows,
-                "seat_rows": seat_rows,
-                "team": items,
-            },
-            group=(items, 1, 1),
-            flatten=True,
-            flops=2 * products + averaged * channels,
-        )
-    ]
+    return Launch.of(
+        op,
+        "matmul/fully_connected_chain.jinja",
+        (items, 1, 1),
+        constants=_packed(op, layers, target),
+        variables={
+            "layers": layers,
+            "held": max(vectors + shared * target.lanes, seat_rows * count * target.lanes),
+            "shared_at": vectors,
+            "mean": _averages(op),
+            "rows": rows,
+            "seat_rows": seat_rows,
+            "team": items,
+        },
+        group=(items, 1, 1),
+        flatten=True,
+        flops=2 * products + averaged * channels,
+    )
 
 
 IMPLEMENTATIONS = (

@@ -6,8 +6,6 @@ network is such a sum: of its input and of its previous state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..ir import Op, Shape
@@ -32,26 +30,24 @@ def halves(op: Op) -> tuple[Op, Op]:
     )
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     """One work-item per slice of each row."""
     batch, height, width, channels = bhwc(op.output.shape)
     layers = halves(op)
     weights = [layer.constant(1) for layer in layers]
-    return [
-        Launch(
-            "matmul/fully_connected_sum.jinja",
-            (width, height, batch * slice_count(channels, target)),
-            {"x": op.operand(0), "second": op.operand(3)},
-            {"y": op.output},
-            {
-                "bias": np.concatenate([bias_slices(o, channels, target) for o in layers]),
-                "weights": np.concatenate([pack_weights(ohwi(w), 1, target) for w in weights]),
-            },
-            {"inputs": [w.shape[1] for w in weights]},
-            heavy=True,
-            flops=2 * op.output.elements * sum(w.shape[1] for w in weights),
-        )
-    ]
+    return Launch.of(
+        op,
+        "matmul/fully_connected_sum.jinja",
+        (width, height, batch * slice_count(channels, target)),
+        reads={"x": op.operand(0), "second": op.operand(3)},
+        constants={
+            "bias": np.concatenate([bias_slices(o, channels, target) for o in layers]),
+            "weights": np.concatenate([pack_weights(ohwi(w), 1, target) for w in weights]),
+        },
+        variables={"inputs": [w.shape[1] for w in weights]},
+        heavy=True,
+        flops=2 * op.output.elements * sum(w.shape[1] for w in weights),
+    )
 
 
 IMPLEMENTATIONS = (

@@ -50,7 +50,7 @@ def _infer_gather(op: Op) -> list[Shape]:
     return [(*shape[:axis], *indices[batches:], *shape[axis + 1 :])]
 
 
-def _gather(op: Op, target: Target) -> Sequence[Launch]:
+def _gather(op: Op, target: Target) -> Launch:
     axis, batches = _axes(op)
     shape, indices = op.operand(0).shape, op.operand(1).shape
     variables = {
@@ -87,7 +87,7 @@ def _infer_gather_nd(op: Op) -> list[Shape]:
     return [(*indices.shape[:-1], *shape[_depth(op, shape, indices) :])]
 
 
-def _gather_nd(op: Op, target: Target) -> Sequence[Launch]:
+def _gather_nd(op: Op, target: Target) -> Launch:
     shape = op.operand(0).shape
     depth = _depth(op, shape, op.operand(1))
     variables = {"sizes": shape[:depth], "inner": prod(shape[depth:])}
@@ -114,7 +114,7 @@ def _infer_scatter_nd(op: Op) -> list[Shape]:
     return [shape]
 
 
-def _scatter_nd(op: Op, target: Target) -> Sequence[Launch]:
+def _scatter_nd(op: Op, target: Target) -> Launch:
     depth = _depth(op, op.output.shape, op.operand(0))
     variables = {
         "sizes": op.output.shape[:depth],
@@ -145,7 +145,7 @@ def _infer_one_hot(op: Op) -> list[Shape]:
     return [(*shape[:axis], depth, *shape[axis:])]
 
 
-def _one_hot(op: Op, target: Target) -> Sequence[Launch]:
+def _one_hot(op: Op, target: Target) -> Launch:
     axis = _one_hot_axis(op)
     variables = {"depth": op.output.shape[axis], "inner": prod(op.output.shape[axis + 1 :])}
     return _launch(op, "move/one_hot.jinja", {"x": 0, "on": 2, "off": 3}, variables)
@@ -173,12 +173,19 @@ def _launch(
     roles: dict[str, int],
     variables: Mapping[str, object],
     limits: Shape = (),
-) -> list[Launch]:
+) -> Launch:
     """A launch over the output; `limits` are those of the role `indices`, if there is one."""
     reads = {role: op.operand(position) for role, position in roles.items()}
     grid = linear_grid(op.output.elements)
     limited = {"indices": limits} if limits else {}
-    return [Launch(template, grid, reads, {"y": op.output}, variables=variables, limits=limited)]
+    return Launch.of(
+        op,
+        template,
+        grid,
+        reads=reads,
+        variables=variables,
+        limits=limited,
+    )
 
 
 def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:

@@ -20,7 +20,7 @@ bias are constants, with an element for each column. Every step is one of fixed-
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
@@ -65,30 +65,30 @@ def _by_rows(op: Op, template: str, flops: int, constants: Mapping[str, Array]) 
     return Launch(template, grid, reads, writes, constants, variables, flops=flops)
 
 
-def _softmax(op: Op, target: Target) -> Sequence[Launch]:
+def _softmax(op: Op, target: Target) -> Launch:
     powers = powers_below(np.float32(op.attrs["factor"]))
-    return [_by_rows(op, "reduce/softmax_integers.jinja", 5, {"powers": powers})]
+    return _by_rows(op, "reduce/softmax_integers.jinja", 5, {"powers": powers})
 
 
-def _sliced_softmax(op: Op, target: Target) -> Sequence[Launch]:
+def _sliced_softmax(op: Op, target: Target) -> Launch:
     batch, height, width, _ = bhwc(op.output.shape)
     template, grid = "reduce/softmax_integers_sliced.jinja", (width, height, batch)
-    return [replace(launch, template=template, grid=grid) for launch in _softmax(op, target)]
+    return replace(_softmax(op, target), template=template, grid=grid)
 
 
-def _product(op: Op, target: Target) -> Sequence[Launch]:
-    return [_by_rows(op, "reduce/product_of_integers.jinja", 4, {})]
+def _product(op: Op, target: Target) -> Launch:
+    return _by_rows(op, "reduce/product_of_integers.jinja", 4, {})
 
 
 def _without_rows(op: Op) -> list[Shape]:
     return [op.operand(0).shape[:-1]]
 
 
-def _normalized(op: Op, target: Target) -> Sequence[Launch]:
+def _normalized(op: Op, target: Target) -> Launch:
     weights, bias = op.constant(1), op.constant(2)
     constants = {"factors": weights, "upper": bias >> 16, "lower": bias & 0xFFFF}
     floats = {name: array.astype(np.float32) for name, array in constants.items()}
-    return [_by_rows(op, "reduce/normalize_integers.jinja", 12, floats)]
+    return _by_rows(op, "reduce/normalize_integers.jinja", 12, floats)
 
 
 SOFTMAX = (

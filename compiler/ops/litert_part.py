@@ -23,11 +23,11 @@ def host_only(graph: Graph, tensor: Tensor) -> bool:
     return tensor not in graph.kept and all(op.name == LITERT for op in touching)
 
 
-def _build(op: Op, target: Target) -> list[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     """A launch without a kernel, which tells memory planning what the part reads and writes."""
     reads = {f"x{i}": t for i, t in enumerate(op.inputs) if t is not None and not t.constant}
     writes = {f"y{i}": tensor for i, tensor in enumerate(op.outputs)}
-    return [Launch("", (1, 1, 1), reads, writes, group=(1, 1, 1))]
+    return Launch("", (1, 1, 1), reads, writes, group=(1, 1, 1))
 
 
 define(

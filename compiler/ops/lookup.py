@@ -42,18 +42,16 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [table.reshape(shape)[np.clip(ids, 0, shape[0] - 1)].astype(np.float32)]
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     size, *inner = op.attrs["shape"]
-    return [
-        Launch(
-            "move/lookup.jinja",
-            linear_grid(op.output.elements),
-            {"indices": op.operand(0), "x": op.operand(1)},
-            {"y": op.output},
-            variables={"size": size, "inner": prod(inner), "bits": op.attrs["bits"]},
-            limits={"indices": (size,)},
-        )
-    ]
+    return Launch.of(
+        op,
+        "move/lookup.jinja",
+        linear_grid(op.output.elements),
+        reads={"indices": op.operand(0), "x": op.operand(1)},
+        variables={"size": size, "inner": prod(inner), "bits": op.attrs["bits"]},
+        limits={"indices": (size,)},
+    )
 
 
 define(

@@ -11,7 +11,6 @@ where e = index[t, k].
 
 from __future__ import annotations
 
-from ..errors import Finding, UnsupportedError
 from ..ir import Op, Shape
 from .base import OpDef, define
 
@@ -33,7 +32,7 @@ def infer(op: Op) -> list[Shape]:
     if len(op.inputs) != OPERANDS or kind != "fp32" or activation(op) not in ACTIVATIONS:
         reason = f"its weights are {kind} and its activation is {activation(op)!r}"
         advice = f"use fp32 weights with the activation {' or '.join(ACTIVATIONS)}"
-        raise UnsupportedError([Finding(op.index, op.name, reason, advice)])
+        raise op.unsupported(reason, advice)
     source, shares, chosen, gate, partner, last, factor = (op.operand(i).shape for i in range(7))
     hidden, experts, _, width = gate if len(gate) == 4 else (0, 0, 0, 0)
     fits = source[-1:] == (width,) and shares == chosen and shares[:-1] == source[:-1]

@@ -168,16 +168,15 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             return "its epilogue is computed in the order of the result"
         return no_row_slices(op, target, (), source(op))
 
-    def side_by_side(op: Op, target: Target) -> Sequence[Launch]:
+    def side_by_side(op: Op, target: Target) -> Launch:
         (launch,), (move,) = linear(op, target), moves(op)
         (turned,) = [
             place for place, axis in enumerate(move.axes) if axis.of == len(move.shape) - 1
         ]
         apart = prod(source(op).shape[turned + 1 :])
         grid = linear_grid(prod(move.shape[:-1]) // target.lanes)
-        elements = prod(move.shape)
-        variables = {**launch.variables, "apart": apart, "elements": elements}
-        return [replace(launch, template="move/move_columns.jinja", grid=grid, variables=variables)]
+        variables = {**launch.variables, "apart": apart}
+        return replace(launch, template="move/move_columns.jinja", grid=grid, variables=variables)
 
     return (
         Implementation("move", sliced, whole_images),

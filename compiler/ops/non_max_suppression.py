@@ -5,8 +5,6 @@ TFLite_Detection_PostProcess decodes boxes from anchors before; it has shapes on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..ir import Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, define
@@ -43,25 +41,23 @@ def _infer_suppress(op: Op) -> list[Shape]:
     return [kept, kept, scores[:-1], scores]
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     kept, scores, count, left = op.outputs
     roles = {"boxes": 0, "x": 1, "overlap": 3, "least": 4, "sigma": 5}
     reads = {role: op.operand(position) for role, position in roles.items()}
-    return [
-        Launch(
-            "sort/suppress.jinja",
-            (count.elements, 1, 1),
-            reads,
-            {"y": kept, "scores": scores, "total": count, "left": left},
-            variables={
-                "boxes_in": op.operand(0).shape[0],
-                "most": _count(op),
-                "classes": count.elements,
-            },
-            heavy=True,
-            flops=20 * op.operand(1).elements * _count(op),
-        )
-    ]
+    return Launch(
+        "sort/suppress.jinja",
+        (count.elements, 1, 1),
+        reads,
+        {"y": kept, "scores": scores, "total": count, "left": left},
+        variables={
+            "boxes_in": op.operand(0).shape[0],
+            "most": _count(op),
+            "classes": count.elements,
+        },
+        heavy=True,
+        flops=20 * op.operand(1).elements * _count(op),
+    )
 
 
 def _too_long(op: Op, target: Target) -> str | None:

@@ -80,7 +80,7 @@ def _lines(op: Op) -> Lines:
     return Lines(op, "reduce/normalization.jinja", variables, flops)
 
 
-def _sliced(op: Op, target: Target) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Launch:
     """A mean over pixels is a work-group reduction; one over channels alone is, of few pixels."""
     batch, rows, columns, channels = bhwc(op.output.shape)
     pixels, slices = rows * columns, slice_count(channels, target)
@@ -91,12 +91,12 @@ def _sliced(op: Op, target: Target) -> Sequence[Launch]:
         team = group_size(pixels, target)
     elif over_channels and too_few_parts(slices, batch * pixels, target) is None:
         team = group_size(slices, target)
-    return [_lines(op).by_slices(target, axes, team=team, flatten=True)]
+    return _lines(op).by_slices(target, axes, team=team, flatten=True)
 
 
-def _linear(op: Op, target: Target) -> Sequence[Launch]:
+def _linear(op: Op, target: Target) -> Launch:
     """One work-item per mean, over any axes of a tensor of any rank."""
-    return [_lines(op).by_elements(_axes(op))]
+    return _lines(op).by_elements(_axes(op))
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
@@ -105,8 +105,8 @@ def _long_rows(op: Op, target: Target) -> str | None:
     return no_long_rows(op, target)
 
 
-def _rows(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_rows()]
+def _rows(op: Op, target: Target) -> Launch:
+    return _lines(op).by_rows()
 
 
 IMPLEMENTATIONS = (

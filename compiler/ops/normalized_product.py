@@ -69,8 +69,8 @@ def read_again(op: Op, target: Target, layers: int = 1) -> str | None:
     return None
 
 
-def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
-    (launch,) = fully_connected.build(op, target, shape)
+def _build(op: Op, target: Target, shape: TileShape | None) -> Launch:
+    launch = fully_connected.build(op, target, shape)
     variables = {name: op.attrs[name] for name in ("centered", "epsilon")}
     writes, constants = dict(launch.writes), dict(launch.constants)
     if op.input(3) is not None:
@@ -78,16 +78,14 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
         for role, position in (("gain", 3), ("offset", 4)):
             constants[role] = bias_slices(op, op.operand(0).shape[-1], target, 1, position)
     passes = 3 if op.attrs["centered"] else 2
-    return [
-        replace(
-            launch,
-            template="conv/normalized_product.jinja",
-            writes=writes,
-            constants=constants,
-            variables={**launch.variables, **variables},
-            flops=launch.flops + passes * op.operand(0).elements,
-        )
-    ]
+    return replace(
+        launch,
+        template="conv/normalized_product.jinja",
+        writes=writes,
+        constants=constants,
+        variables={**launch.variables, **variables},
+        flops=launch.flops + passes * op.operand(0).elements,
+    )
 
 
 define(

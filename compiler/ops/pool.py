@@ -6,7 +6,6 @@ LiteRT adds up the integers themselves, so the zero point counts: it decides whi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from ..ir import Op, Shape
@@ -37,11 +36,11 @@ def infer(op: Op) -> list[Shape]:
 
 
 def _kernel(template: str, *attributes: str) -> tuple[Implementation]:
-    def build(op: Op, target: Target) -> Sequence[Launch]:
+    def build(op: Op, target: Target) -> Launch:
         shape = window(op)
         variables = {"window": shape, **{key: op.attrs[key] for key in attributes}}
         flops = op.output.elements * shape.height * shape.width
-        return [image_launch(op, target, template, variables, flops)]
+        return image_launch(op, target, template, variables, flops)
 
     return (Implementation(PurePosixPath(template).stem, build),)
 

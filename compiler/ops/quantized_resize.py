@@ -10,7 +10,7 @@ Tables made while compiling say which pixels an output lies between, and the wei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import PurePath
 
 import numpy as np
@@ -66,7 +66,7 @@ def _fixed_point_places(op: Op, axis: int) -> Array:
 
 
 def _implementation(template: str, places: Places) -> Implementation:
-    def build(op: Op, target: Target) -> Sequence[Launch]:
+    def build(op: Op, target: Target) -> Launch:
         tables = {"rows": places(op, 1), "columns": places(op, 2)}
         constants = {
             name: np.resize(
@@ -75,17 +75,14 @@ def _implementation(template: str, places: Places) -> Implementation:
             )
             for name, table in tables.items()
         }
-        return [
-            Launch(
-                template,
-                sliced_grid(op.output.shape, target),
-                {"x": op.operand(0)},
-                {"y": op.output},
-                constants,
-                {"fraction": FRACTIONS[op.name]},
-                flops=8 * op.output.elements,
-            )
-        ]
+        return Launch.of(
+            op,
+            template,
+            sliced_grid(op.output.shape, target),
+            constants=constants,
+            variables={"fraction": FRACTIONS[op.name]},
+            flops=8 * op.output.elements,
+        )
 
     return Implementation(PurePath(template).stem, build)
 

@@ -13,8 +13,6 @@ Pixels of three channels with a fourth that is 255, opaque.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..ir import Op, Shape
@@ -42,7 +40,7 @@ def _scale(source: int, target: int, offset: float) -> Scale:
     return Scale(float(np.float32(source) / np.float32(target)), 0.5, offset)
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     attrs, resize, channels = op.attrs, op.attrs["resize"], op.attrs["channels"]
     offset = 0.5 if resize == "RESIZE_BILINEAR" else 0.0
     variables = {
@@ -53,15 +51,15 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
         "corners": False,
     }
     flops = 8 * op.output.elements if resize == "RESIZE_BILINEAR" else 0
-    return [image_launch(op, target, _TEMPLATES[resize], variables, flops)]
+    return image_launch(op, target, _TEMPLATES[resize], variables, flops)
 
 
 def _infer_alpha(op: Op) -> list[Shape]:
     return [(*op.operand(0).shape[:-1], 4)]
 
 
-def _build_alpha(op: Op, target: Target) -> Sequence[Launch]:
-    return [image_launch(op, target, "picture/add_alpha.jinja", {})]
+def _build_alpha(op: Op, target: Target) -> Launch:
+    return image_launch(op, target, "picture/add_alpha.jinja", {})
 
 
 define(

@@ -213,26 +213,26 @@ def _padded_axes(op: Op) -> set[int]:
     return {axis + 4 - len(op.operand(0).shape) for axis in axes(op)}
 
 
-def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_slices(target, _padded_axes(op))]
+def _sliced(op: Op, target: Target) -> Launch:
+    return _lines(op).by_slices(target, _padded_axes(op))
 
 
-def _grouped(op: Op, target: Target) -> Sequence[Launch]:
+def _grouped(op: Op, target: Target) -> Launch:
     _, height, width, _ = bhwc(op.operand(0).shape)
-    return [_lines(op).by_slices(target, {1, 2}, team=group_size(height * width, target))]
+    return _lines(op).by_slices(target, {1, 2}, team=group_size(height * width, target))
 
 
-def _grouped_rows(op: Op, target: Target) -> Sequence[Launch]:
+def _grouped_rows(op: Op, target: Target) -> Launch:
     _, count = _rows(op)
-    return [_lines(op).by_elements(axes(op), team=group_size(count, target))]
+    return _lines(op).by_elements(axes(op), team=group_size(count, target))
 
 
-def _columns(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_columns(target, axes(op))]
+def _columns(op: Op, target: Target) -> Launch:
+    return _lines(op).by_columns(target, axes(op))
 
 
-def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_elements(axes(op))]
+def _linear(op: Op, target: Target) -> Launch:
+    return _lines(op).by_elements(axes(op))
 
 
 IMPLEMENTATIONS = (

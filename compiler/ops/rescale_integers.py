@@ -36,8 +36,8 @@ def _rescaled(op: Op) -> Formula:
     return rescaled
 
 
-def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    return [linear_launch(op, "elementwise/convert.jinja", {"conversion": _rescaled(op)})]
+def _linear(op: Op, target: Target) -> Launch:
+    return linear_launch(op, "elementwise/convert.jinja", {"conversion": _rescaled(op)})
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -7,7 +7,6 @@ columns, 2], whose last axis is (column, row). Pixels outside x are 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import PurePosixPath
@@ -58,13 +57,13 @@ def _scale(op: Op, axis: int, offset: float) -> Scale:
 
 
 def _kernel(template: str, offset: float) -> Implementation:
-    def build(op: Op, target: Target) -> Sequence[Launch]:
+    def build(op: Op, target: Target) -> Launch:
         variables = {
             "rows": _scale(op, 1, offset),
             "columns": _scale(op, 2, offset),
             "corners": bool(op.attrs.get("align_corners", False)),
         }
-        return [image_launch(op, target, template, variables, 8 * op.output.elements)]
+        return image_launch(op, target, template, variables, 8 * op.output.elements)
 
     return Implementation(PurePosixPath(template).stem, build)
 
@@ -79,11 +78,17 @@ def _infer_resampler(op: Op) -> list[Shape]:
     return [(*warp[:3], image[3])]
 
 
-def _build_resampler(op: Op, target: Target) -> Sequence[Launch]:
+def _build_resampler(op: Op, target: Target) -> Launch:
     reads = {"x": op.operand(0), "warp": op.operand(1)}
     grid = linear_grid(op.output.elements)
     flops = 12 * op.output.elements
-    return [Launch("resize/resampler.jinja", grid, reads, {"y": op.output}, flops=flops)]
+    return Launch.of(
+        op,
+        "resize/resampler.jinja",
+        grid,
+        reads=reads,
+        flops=flops,
+    )
 
 
 define(

@@ -27,23 +27,21 @@ def _infer(op: Op) -> list[Shape]:
     return [shape]
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     shape = op.output.shape
     steps, batch = _axes(op)
-    return [
-        Launch(
-            "move/reverse_sequence.jinja",
-            linear_grid(op.output.elements),
-            {"x": op.operand(0), "lengths": op.operand(1)},
-            {"y": op.output},
-            variables={
-                "size": shape[steps],
-                "stride": prod(shape[steps + 1 :]),
-                "batches": shape[batch],
-                "batch_stride": prod(shape[batch + 1 :]),
-            },
-        )
-    ]
+    return Launch.of(
+        op,
+        "move/reverse_sequence.jinja",
+        linear_grid(op.output.elements),
+        reads={"x": op.operand(0), "lengths": op.operand(1)},
+        variables={
+            "size": shape[steps],
+            "stride": prod(shape[steps + 1 :]),
+            "batches": shape[batch],
+            "batch_stride": prod(shape[batch + 1 :]),
+        },
+    )
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

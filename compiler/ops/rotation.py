@@ -54,30 +54,26 @@ def _reads(op: Op) -> dict[str, Tensor]:
     return dict(zip(("x", "cosines", "sines"), op.reads, strict=True))
 
 
-def _build_linear(op: Op, target: Target) -> Sequence[Launch]:
+def _build_linear(op: Op, target: Target) -> Launch:
     width = 1 if op.attrs["depth"] // 2 % target.lanes else target.lanes
     count = op.output.elements // width
-    return [
-        Launch(
-            "elementwise/rotate_linear.jinja",
-            linear_grid(count),
-            _reads(op),
-            {"y": op.output},
-            variables={**_variables(op), "count": count, "width": width},
-        )
-    ]
+    return Launch.of(
+        op,
+        "elementwise/rotate_linear.jinja",
+        linear_grid(count),
+        reads=_reads(op),
+        variables={**_variables(op), "count": count, "width": width},
+    )
 
 
-def _build_sliced(op: Op, target: Target) -> Sequence[Launch]:
-    return [
-        Launch(
-            "elementwise/rotate.jinja",
-            sliced_grid(op.output.shape, target),
-            _reads(op),
-            {"y": op.output},
-            variables=_variables(op),
-        )
-    ]
+def _build_sliced(op: Op, target: Target) -> Launch:
+    return Launch.of(
+        op,
+        "elementwise/rotate.jinja",
+        sliced_grid(op.output.shape, target),
+        reads=_reads(op),
+        variables=_variables(op),
+    )
 
 
 def _slices(op: Op, target: Target) -> str | None:

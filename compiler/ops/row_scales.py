@@ -52,26 +52,24 @@ def lines(op: Op) -> Lines:
     return Lines(op, "reduce/row_scales.jinja", variables, 2 * op.operand(0).elements)
 
 
-def _written(launch: Launch, op: Op) -> Sequence[Launch]:
+def _written(launch: Launch, op: Op) -> Launch:
     *integers, scales, points = op.outputs
     if not integers:
-        return [replace(launch, writes={"y": scales, "points": points})]
-    return [
-        replace(
-            launch,
-            template="reduce/quantized_rows.jinja",
-            writes={"y": integers[0], "scales": scales, "points": points},
-            variables={**launch.variables, "rounded": ELEMENTWISE[op.core[-1].name].formula},
-            flops=launch.flops + 2 * integers[0].elements,
-        )
-    ]
+        return replace(launch, writes={"y": scales, "points": points})
+    return replace(
+        launch,
+        template="reduce/quantized_rows.jinja",
+        writes={"y": integers[0], "scales": scales, "points": points},
+        variables={**launch.variables, "rounded": ELEMENTWISE[op.core[-1].name].formula},
+        flops=launch.flops + 2 * integers[0].elements,
+    )
 
 
-def _sliced(op: Op, target: Target) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Launch:
     return _written(lines(op).by_slices(target, {3}, flatten=flattens(op)), op)
 
 
-def _linear(op: Op, target: Target) -> Sequence[Launch]:
+def _linear(op: Op, target: Target) -> Launch:
     return _written(lines(op).by_rows(), op)
 
 

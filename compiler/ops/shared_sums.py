@@ -9,7 +9,6 @@ summation therefore differs from XNNPACK's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from ..ir import Op
@@ -105,7 +104,7 @@ def _at_once(tile: Tile, target: Target) -> int:
     return min(AT_ONCE, tile.accumulators) if cleared else tile.accumulators
 
 
-def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Sequence[Launch]:
+def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Launch:
     """The launch for OHWI or [outputs, inputs] weights.
 
     Tiles of all rows and slices are numbered along the first axis, so that groups are full. Groups
@@ -119,31 +118,28 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> S
     blocks = -(-slice_count(channels, target) // tile.slices)
     tiles = columns * rows * blocks * batch
     group = (target.device.heavy_group // parts, parts, 1)
-    return [
-        Launch(
-            "conv/conv_shared.jinja",
-            (-(-tiles // group[0]) * group[0], parts, 1),
-            {"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
-            {"y": op.output},
-            {
-                "bias": bias_slices(op, channels, target, tile.slices),
-                "weights": pack_weights(ohwi(weights), tile.slices, target),
-            },
-            {
-                "tile": tile,
-                "tiles": tiles,
-                "columns": columns,
-                "blocks": blocks,
-                "window": window,
-                "inputs": weights.shape[-1],
-                "parts": parts,
-                "at_once": _at_once(tile, target),
-            },
-            group=group,
-            batches=1,
-            flatten=flat,
-            pairs=target.half_arithmetic,
-            heavy=True,
-            flops=2 * op.output.elements * prod(weights.shape[1:]),
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/conv_shared.jinja",
+        (-(-tiles // group[0]) * group[0], parts, 1),
+        reads={"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
+        constants={
+            "bias": bias_slices(op, channels, target, tile.slices),
+            "weights": pack_weights(ohwi(weights), tile.slices, target),
+        },
+        variables={
+            "tile": tile,
+            "tiles": tiles,
+            "columns": columns,
+            "blocks": blocks,
+            "window": window,
+            "inputs": weights.shape[-1],
+            "parts": parts,
+        },
+        group=group,
+        batches=1,
+        flatten=flat,
+        pairs=target.half_arithmetic,
+        heavy=True,
+        flops=2 * op.output.elements * prod(weights.shape[1:]),
+    )

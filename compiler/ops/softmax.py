@@ -92,30 +92,30 @@ def _lines(op: Op) -> Lines:
     return Lines(op, "reduce/softmax.jinja", variables, flops, lanes_first=True)
 
 
-def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_slices(target, {softmax_axis(op) + 4 - len(op.output.shape)})]
+def _sliced(op: Op, target: Target) -> Launch:
+    return _lines(op).by_slices(target, {softmax_axis(op) + 4 - len(op.output.shape)})
 
 
-def _sliced_group(op: Op, target: Target) -> Sequence[Launch]:
+def _sliced_group(op: Op, target: Target) -> Launch:
     items = group_size(op.output.shape[-1] // target.lanes, target)
-    return [_lines(op).by_slices(target, {3}, team=items)]
+    return _lines(op).by_slices(target, {3}, team=items)
 
 
-def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_elements({softmax_axis(op)})]
+def _linear(op: Op, target: Target) -> Launch:
+    return _lines(op).by_elements({softmax_axis(op)})
 
 
-def _linear_group(op: Op, target: Target) -> Sequence[Launch]:
+def _linear_group(op: Op, target: Target) -> Launch:
     items = group_size(op.output.shape[-1] // target.lanes, target)
-    return [_lines(op).by_elements({softmax_axis(op)}, team=items)]
+    return _lines(op).by_elements({softmax_axis(op)}, team=items)
 
 
-def _rows(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_rows()]
+def _rows(op: Op, target: Target) -> Launch:
+    return _lines(op).by_rows()
 
 
-def _columns(op: Op, target: Target) -> Sequence[Launch]:
-    return [_lines(op).by_columns(target, {softmax_axis(op)})]
+def _columns(op: Op, target: Target) -> Launch:
+    return _lines(op).by_columns(target, {softmax_axis(op)})
 
 
 IMPLEMENTATIONS = (

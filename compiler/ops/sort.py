@@ -59,24 +59,22 @@ def _infer(op: Op) -> list[Shape]:
     return [op.operand(0).shape] * 2
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Launch:
     x = op.operand(0)
     values, places = op.outputs
-    return [
-        Launch(
-            "sort/top.jinja",
-            linear_grid(x.elements),
-            {"x": x},
-            {"y": values, "places": places},
-            variables={
-                "falling": op.attrs.get("falling", True),
-                "nan_first": op.attrs.get("nan_first", False),
-                "size": x.shape[-1],
-                "count": values.shape[-1],
-            },
-            flops=x.elements * x.shape[-1],
-        )
-    ]
+    return Launch(
+        "sort/top.jinja",
+        linear_grid(x.elements),
+        {"x": x},
+        {"y": values, "places": places},
+        variables={
+            "falling": op.attrs.get("falling", True),
+            "nan_first": op.attrs.get("nan_first", False),
+            "size": x.shape[-1],
+            "count": values.shape[-1],
+        },
+        flops=x.elements * x.shape[-1],
+    )
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -114,12 +112,12 @@ def _few_are_kept(op: Op, target: Target) -> str | None:
     return None if inserts(size, count, target) else f"inserting {count} of {size} values is slow"
 
 
-def _insert(op: Op, target: Target) -> Sequence[Launch]:
-    (launch,) = _build(op, target)
+def _insert(op: Op, target: Target) -> Launch:
+    launch = _build(op, target)
     rows = op.output.elements // op.output.shape[-1]
     grid, flops = (rows, 1, 1), op.operand(0).elements
     template = "sort/top_insertion.jinja"
-    return [replace(launch, template=template, grid=grid, flops=flops, heavy=True)]
+    return replace(launch, template=template, grid=grid, flops=flops, heavy=True)
 
 
 def _span(op: Op) -> int:
@@ -135,36 +133,34 @@ def infer(op: Op) -> list[Shape]:
     return [(*rows, whole * min(count, _span(op)) + min(count, rest))] * 2
 
 
-def _launch(op: Op, template: str, steps: int) -> Sequence[Launch]:
+def _launch(op: Op, template: str, steps: int) -> Launch:
     """One work-item per value, which takes `steps` comparisons with others."""
     values = op.operand(0)
     size, span = values.shape[-1], _span(op)
     blocks = -(-size // span)
     reads = dict(zip(("x", "origins"), op.reads, strict=False))
-    return [
-        Launch(
-            template,
-            (min(span, size), blocks * (values.elements // size), 1),
-            reads,
-            {"y": op.outputs[0], "places": op.outputs[1]},
-            variables={
-                **op.attrs,
-                "count": min(op.attrs["count"], span),
-                "size": size,
-                "blocks": blocks,
-                "kept": op.output.shape[-1],
-                "step": 1 << (op.attrs["length"].bit_length() - 1),
-            },
-            flops=values.elements * steps,
-        )
-    ]
+    return Launch(
+        template,
+        (min(span, size), blocks * (values.elements // size), 1),
+        reads,
+        {"y": op.outputs[0], "places": op.outputs[1]},
+        variables={
+            **op.attrs,
+            "count": min(op.attrs["count"], span),
+            "size": size,
+            "blocks": blocks,
+            "kept": op.output.shape[-1],
+            "step": 1 << (op.attrs["length"].bit_length() - 1),
+        },
+        flops=values.elements * steps,
+    )
 
 
-def _build_blocks(op: Op, target: Target) -> Sequence[Launch]:
+def _build_blocks(op: Op, target: Target) -> Launch:
     return _launch(op, "sort/top_blocks.jinja", op.attrs["length"])
 
 
-def _build_merge(op: Op, target: Target) -> Sequence[Launch]:
+def _build_merge(op: Op, target: Target) -> Launch:
     return _launch(op, "sort/top_merge.jinja", op.attrs["lists"] * op.attrs["length"].bit_length())
 
 

@@ -170,7 +170,7 @@ def _from_batch(op: Op, at: Place, unit: int) -> Source:
 
 
 def _kernels(find: Find) -> tuple[Implementation, ...]:
-    def sliced(op: Op, target: Target) -> Sequence[Launch]:
+    def sliced(op: Op, target: Target) -> Launch:
         lanes = target.lanes
         whole = not any(tensor.shape[3] % lanes for tensor in (op.operand(0), op.output))
         unit = lanes if whole else 1
@@ -178,11 +178,11 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
             "whole": whole or op.operand(0).shape[3] == op.output.shape[3],
             "find": lambda *at: find(op, at, unit),
         }
-        return [image_launch(op, target, "move/rearrange.jinja", variables)]
+        return image_launch(op, target, "move/rearrange.jinja", variables)
 
-    def linear(op: Op, target: Target) -> Sequence[Launch]:
+    def linear(op: Op, target: Target) -> Launch:
         variables = {"find": lambda *at: find(op, at, 1), "prod": prod}
-        return [linear_launch(op, "move/rearrange_linear.jinja", variables)]
+        return linear_launch(op, "move/rearrange_linear.jinja", variables)
 
     return (
         Implementation("rearrange", sliced),

@@ -55,13 +55,12 @@ def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
     count, steps = slice_count(outputs, target), slice_count(inputs, target)
     parts = _parts(count, inputs, target)
     group = (target.device.heavy_group // parts, parts, 1)
-    return Launch(
+    return Launch.of(
+        op,
         "matmul/split_sums.jinja",
         (-(-count // group[0]) * group[0], parts, 1),
-        {"x": op.operand(0)},
-        {"y": op.output},
-        {"bias": bias, "weights": _pack(weights, steps, count, target.lanes)},
-        {"parts": parts, "inputs": inputs, "steps": steps},
+        constants={"bias": bias, "weights": _pack(weights, steps, count, target.lanes)},
+        variables={"parts": parts, "inputs": inputs, "steps": steps},
         group=group,
         pairs=True,
         heavy=True,

@@ -5,7 +5,7 @@ Each output pixel gathers the input pixels whose window covers it. Weights are O
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
@@ -89,7 +89,7 @@ def _constant(op: Op, target: Target) -> str | None:
     return constant_weights(op, target, bias_position(op))
 
 
-def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, height, _, channels = op.output.shape
     weights = op.constant(1)
     shape, phases = window(op), _by_phases(op)
@@ -100,18 +100,16 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Lau
         phases.columns, rows, count, target, tile_shape, work=MASKED_SLICES, operands=operands
     )
     blocks = -(-count // tile.slices)
-    return [
-        _launch(
-            op,
-            "transpose_conv/transpose_conv.jinja",
-            (-(-phases.columns // tile.pixels) * shape.stride_x, height, batch * blocks),
-            {
-                "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
-                "weights": pack_weights(weights, tile.slices, target),
-            },
-            {"tile": tile, "blocks": blocks, "window": shape, "first": phases.first_column},
-        )
-    ]
+    return _launch(
+        op,
+        "transpose_conv/transpose_conv.jinja",
+        (-(-phases.columns // tile.pixels) * shape.stride_x, height, batch * blocks),
+        {
+            "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
+            "weights": pack_weights(weights, tile.slices, target),
+        },
+        {"tile": tile, "blocks": blocks, "window": shape, "first": phases.first_column},
+    )
 
 
 def _by_phases(op: Op) -> Phases:
@@ -135,7 +133,7 @@ def _thin(op: Op, target: Target) -> str | None:
     return _constant(op, target)
 
 
-def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
     vectors = slice_count(phases.count * channels, target)
@@ -145,18 +143,16 @@ def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Sequenc
     if op.input(bias_position(op)) is not None:
         own = op.constant(bias_position(op)).reshape(-1)
         bias[: phases.count * channels] = np.tile(own, phases.count)
-    return [
-        _launch(
-            op,
-            "transpose_conv/transpose_conv_thin.jinja",
-            (-(-phases.columns // tile.pixels), phases.rows, batch),
-            {
-                "bias": bias.reshape(vectors, -1),
-                "weights": pack_thin(weights, phases, vectors, target),
-            },
-            {"tile": tile, "phases": phases, "part": phases.all_taps, "epilogue": op.epilogue},
-        )
-    ]
+    return _launch(
+        op,
+        "transpose_conv/transpose_conv_thin.jinja",
+        (-(-phases.columns // tile.pixels), phases.rows, batch),
+        {
+            "bias": bias.reshape(vectors, -1),
+            "weights": pack_thin(weights, phases, vectors, target),
+        },
+        {"tile": tile, "phases": phases, "part": phases.all_taps, "epilogue": op.epilogue},
+    )
 
 
 def _block(size: int) -> Callable[[Op, Target], str | None]:
@@ -175,7 +171,7 @@ def _block(size: int) -> Callable[[Op, Target], str | None]:
     return reason
 
 
-def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
     count = slice_count(channels, target)
@@ -186,24 +182,22 @@ def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Sequen
     )
     blocks = -(-count // tile.slices)
     parts = list(phases.parts(weights.shape[3], tile.slices))
-    return [
-        _launch(
-            op,
-            "transpose_conv/transpose_conv_block.jinja",
-            (-(-phases.columns // tile.pixels), phases.rows, batch * blocks),
-            {
-                "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
-                "weights": pack_phases(weights, phases, tile.slices, target),
-            },
-            {
-                "tile": tile,
-                "blocks": blocks,
-                "phases": phases,
-                "parts": parts,
-                "block": prod(weights.shape[1:]) * tile.slices,
-            },
-        )
-    ]
+    return _launch(
+        op,
+        "transpose_conv/transpose_conv_block.jinja",
+        (-(-phases.columns // tile.pixels), phases.rows, batch * blocks),
+        {
+            "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
+            "weights": pack_phases(weights, phases, tile.slices, target),
+        },
+        {
+            "tile": tile,
+            "blocks": blocks,
+            "phases": phases,
+            "parts": parts,
+            "block": prod(weights.shape[1:]) * tile.slices,
+        },
+    )
 
 
 def _launch(
@@ -214,13 +208,13 @@ def _launch(
     variables: Mapping[str, Any],
 ) -> Launch:
     weights = op.operand(1).shape
-    return Launch(
+    return Launch.of(
+        op,
         template,
         grid,
-        {"x": input_image(op)},
-        {"y": op.output},
-        constants,
-        {**variables, "inputs": weights[3]},
+        reads={"x": input_image(op)},
+        constants=constants,
+        variables={**variables, "inputs": weights[3]},
         heavy=True,
         flops=2 * input_image(op).elements * prod(weights[:3]),
     )

@@ -8,8 +8,6 @@ a channel other than the value's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..ir import Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, Window, define, image_shape, linear_grid
@@ -20,18 +18,16 @@ def _infer_pool(op: Op) -> list[Shape]:
     return infer(op) * 2
 
 
-def _pool(op: Op, target: Target) -> Sequence[Launch]:
+def _pool(op: Op, target: Target) -> Launch:
     values, places = op.outputs
-    return [
-        Launch(
-            "pool/max_pool_places.jinja",
-            linear_grid(values.elements),
-            {"x": op.operand(0)},
-            {"y": values, "places": places},
-            variables={"window": window(op)},
-            flops=values.elements * window(op).height * window(op).width,
-        )
-    ]
+    return Launch(
+        "pool/max_pool_places.jinja",
+        linear_grid(values.elements),
+        {"x": op.operand(0)},
+        {"y": values, "places": places},
+        variables={"window": window(op)},
+        flops=values.elements * window(op).height * window(op).width,
+    )
 
 
 def _unpooled(op: Op) -> tuple[Shape, Window]:
@@ -65,7 +61,7 @@ def _before(op: Op, axis: int, size: int, stride: int) -> int:
     return max((pooled - 1) * stride + size - whole, 0) // 2
 
 
-def _unpool(op: Op, target: Target) -> Sequence[Launch]:
+def _unpool(op: Op, target: Target) -> Launch:
     size = window(op)
     variables = {
         "window": size,
@@ -74,13 +70,25 @@ def _unpool(op: Op, target: Target) -> Sequence[Launch]:
     }
     reads = {"x": op.operand(0), "places": op.operand(1)}
     grid = linear_grid(op.output.elements)
-    return [Launch("pool/max_unpool.jinja", grid, reads, {"y": op.output}, variables=variables)]
+    return Launch.of(
+        op,
+        "pool/max_unpool.jinja",
+        grid,
+        reads=reads,
+        variables=variables,
+    )
 
 
-def _flat_unpool(op: Op, target: Target) -> Sequence[Launch]:
+def _flat_unpool(op: Op, target: Target) -> Launch:
     reads = {"x": op.operand(0), "places": op.operand(1)}
     grid = linear_grid(op.output.shape[0] * op.output.shape[3])
-    return [Launch("pool/max_unpool_flat.jinja", grid, reads, {"y": op.output}, heavy=True)]
+    return Launch.of(
+        op,
+        "pool/max_unpool_flat.jinja",
+        grid,
+        reads=reads,
+        heavy=True,
+    )
 
 
 define(

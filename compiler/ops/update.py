@@ -26,28 +26,24 @@ def _infer(op: Op) -> list[Shape]:
     return [whole]
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
-    return [
-        Launch(
-            "move/update.jinja",
-            linear_grid(op.output.elements),
-            {"x": op.operand(0), "part": op.operand(1), "starts": op.operand(2)},
-            {"y": op.output},
-            variables={"prod": prod},
-        )
-    ]
+def _build(op: Op, target: Target) -> Launch:
+    return Launch.of(
+        op,
+        "move/update.jinja",
+        linear_grid(op.output.elements),
+        reads={"x": op.operand(0), "part": op.operand(1), "starts": op.operand(2)},
+        variables={"prod": prod},
+    )
 
 
-def _build_in_place(op: Op, target: Target) -> Sequence[Launch]:
-    return [
-        Launch(
-            "move/update_in_place.jinja",
-            linear_grid(op.operand(1).elements),
-            {"part": op.operand(1), "starts": op.operand(2)},
-            {"y": op.output},
-            variables={"prod": prod},
-        )
-    ]
+def _build_in_place(op: Op, target: Target) -> Launch:
+    return Launch.of(
+        op,
+        "move/update_in_place.jinja",
+        linear_grid(op.operand(1).elements),
+        reads={"part": op.operand(1), "starts": op.operand(2)},
+        variables={"prod": prod},
+    )
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -64,50 +64,52 @@ def _infer_join(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
 
-def _take(op: Op, target: Target) -> Sequence[Launch]:
+def _take(op: Op, target: Target) -> Launch:
     reads = {"x": op.operand(0), "starts": op.operand(1)}
-    return [_launch(op, "move/take_windows.jinja", reads, op.attrs["window"])]
+    return _launch(op, "move/take_windows.jinja", reads, op.attrs["window"])
 
 
-def _join(op: Op, target: Target) -> Sequence[Launch]:
+def _join(op: Op, target: Target) -> Launch:
     names = ("x", "starts", "updates")
     reads = {name: op.operand(i) for i, name in enumerate(names)}
     updates = op.operand(2)
-    return [
-        _launch(
-            *(op, "move/join_windows.jinja", reads, updates.shape[1:]),
-            join=join_of(op),
-            count=updates.shape[0],
-        )
-    ]
+    return _launch(
+        *(op, "move/join_windows.jinja", reads, updates.shape[1:]),
+        join=join_of(op),
+        count=updates.shape[0],
+    )
 
 
 def _launch(op: Op, template: str, reads: dict[str, Any], window: Shape, **more: Any) -> Launch:
     columns = {axis: column for column, axis in enumerate(op.attrs["axes"])}
     grid = linear_grid(op.output.elements)
     variables = {"columns": columns, "depth": len(columns), "window": window, "prod": prod, **more}
-    return Launch(template, grid, reads, {"y": op.output}, variables=variables)
+    return Launch.of(
+        op,
+        template,
+        grid,
+        reads=reads,
+        variables=variables,
+    )
 
 
-def _join_along(op: Op, target: Target) -> Sequence[Launch]:
+def _join_along(op: Op, target: Target) -> Launch:
     x, places, updates = (op.operand(i) for i in range(3))
     shape, axis = x.shape, op.attrs["axis"]
-    return [
-        Launch(
-            "move/join_along.jinja",
-            linear_grid(x.elements // shape[axis]),
-            {"x": x, "places": places, "updates": updates},
-            {"y": op.output},
-            variables={
-                "lines": (*shape[:axis], *shape[axis + 1 :]),
-                "size": shape[axis],
-                "count": updates.shape[axis],
-                "common": len(places.shape) < len(shape),
-                "inner": prod(shape[axis + 1 :]),
-                "join": join_of(op),
-            },
-        )
-    ]
+    return Launch.of(
+        op,
+        "move/join_along.jinja",
+        linear_grid(x.elements // shape[axis]),
+        reads={"x": x, "places": places, "updates": updates},
+        variables={
+            "lines": (*shape[:axis], *shape[axis + 1 :]),
+            "size": shape[axis],
+            "count": updates.shape[axis],
+            "common": len(places.shape) < len(shape),
+            "inner": prod(shape[axis + 1 :]),
+            "join": join_of(op),
+        },
+    )
 
 
 def _too_long(op: Op, target: Target) -> str | None:

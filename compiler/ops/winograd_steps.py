@@ -10,7 +10,6 @@ The weights are the convolution's [outputs, 3, 3, inputs]; the kernel reads them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from ..ir import Op, Shape
@@ -55,62 +54,53 @@ def _infer_output(op: Op) -> list[Shape]:
     return [(batch, *op.attrs["size"], channels)]
 
 
-def _build_input(op: Op, target: Target) -> Sequence[Launch]:
+def _build_input(op: Op, target: Target) -> Launch:
     down, across = _squares(op)
     batch, _, _, channels = op.operand(0).shape
-    return [
-        Launch(
-            "conv/winograd_input.jinja",
-            (across, down, batch * slice_count(channels, target)),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            variables={
-                "across": across,
-                "window": op.attrs["window"],
-                "a": winograd.A,
-                "b": winograd.B,
-            },
-            heavy=True,
-            flops=4 * op.output.elements,
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/winograd_input.jinja",
+        (across, down, batch * slice_count(channels, target)),
+        variables={
+            "across": across,
+            "window": op.attrs["window"],
+            "a": winograd.A,
+            "b": winograd.B,
+        },
+        heavy=True,
+        flops=4 * op.output.elements,
+    )
 
 
-def _build_product(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+def _build_product(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, terms, squares, channels = op.output.shape
     weights = winograd.TransformedWeights(op.constant(1))
     count = slice_count(channels, target)
     tile = choose_tile(squares, terms * batch, count, target, shape, work=IN_ROWS)
     blocks = -(-count // tile.slices)
-    return [
-        Launch(
-            "conv/winograd_product.jinja",
-            (-(-squares // tile.pixels), terms, batch * blocks),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {"weights": pack_weights(weights, tile.slices, target)},
-            {"tile": tile, "blocks": blocks, "inputs": weights.shape[3]},
-            heavy=True,
-            flops=2 * batch * squares * prod(weights.shape),
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/winograd_product.jinja",
+        (-(-squares // tile.pixels), terms, batch * blocks),
+        constants={"weights": pack_weights(weights, tile.slices, target)},
+        variables={"tile": tile, "blocks": blocks, "inputs": weights.shape[3]},
+        heavy=True,
+        flops=2 * batch * squares * prod(weights.shape),
+    )
 
 
-def _build_output(op: Op, target: Target) -> Sequence[Launch]:
+def _build_output(op: Op, target: Target) -> Launch:
     down, across = _squares(op)
     batch, _, _, channels = op.output.shape
-    return [
-        Launch(
-            "conv/winograd_output.jinja",
-            (across, down, batch * slice_count(channels, target)),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {"bias": bias_slices(op, channels, target)},
-            {"across": across, "a": winograd.A, "b": winograd.B},
-            heavy=True,
-            flops=4 * op.operand(0).elements,
-        )
-    ]
+    return Launch.of(
+        op,
+        "conv/winograd_output.jinja",
+        (across, down, batch * slice_count(channels, target)),
+        constants={"bias": bias_slices(op, channels, target)},
+        variables={"across": across, "a": winograd.A, "b": winograd.B},
+        heavy=True,
+        flops=4 * op.operand(0).elements,
+    )
 
 
 define(

@@ -85,7 +85,7 @@ def finding(op: Op, target: Target) -> Finding | None:
     if legal.implementations:
         return None
     reasons = "; ".join(f"{name}: {reason}" for name, reason in legal.unsupported)
-    return Finding(op.index, op.name, reasons or OPS[op.name].unimplemented_reason, SPLIT)
+    return op.finding(reasons or OPS[op.name].unimplemented_reason, SPLIT)
 
 
 def _newer_version(op: Op) -> Finding | None:
@@ -93,7 +93,7 @@ def _newer_version(op: Op) -> Finding | None:
     if op.version <= newest or op.name.startswith(OWN_PREFIX):
         return None
     reason = f"it has version {op.version}, but only versions up to {newest} are supported"
-    return Finding(op.index, op.name, reason, "convert the model for an older TFLite runtime")
+    return op.finding(reason, "convert the model for an older TFLite runtime")
 
 
 def _wrong_types(op: Op) -> Finding | None:
@@ -104,14 +104,12 @@ def _wrong_types(op: Op) -> Finding | None:
         as_it_is = tensor.constant and tensor.dtype in _WIDE and not elementwise
         if tensor.dtype not in definition.dtypes and not as_it_is:
             reason = f"tensor {tensor.name} is {tensor.dtype}; supported types are "
-            return Finding(
-                op.index, op.name, reason + ", ".join(definition.dtypes), _advice(tensor)
-            )
+            return op.finding(reason + ", ".join(definition.dtypes), _advice(tensor))
     if definition.traits.joins:
         for tensor in op.reads:
             if tensor.quantization != op.output.quantization and not tensor.constant:
                 reason = f"tensors {tensor.name} and {op.output.name} are quantized differently"
-                return Finding(op.index, op.name, reason, _advice(op.output))
+                return op.finding(reason, _advice(op.output))
     return None
 
 
@@ -121,7 +119,7 @@ def _wide_constant(op: Op) -> Finding | None:
             limits = np.iinfo(np.int32)
             if tensor.data.min() < limits.min or tensor.data.max() > limits.max:
                 reason = f"constant {tensor.name} holds integers of more than 32 bits"
-                return Finding(op.index, op.name, reason)
+                return op.finding(reason)
     return None
 
 

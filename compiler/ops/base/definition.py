@@ -26,10 +26,10 @@ Reason = Callable[[Op, Target], str | None]
 """Why something is impossible for an operator on a target; None if it is possible."""
 
 
-Build = Callable[[Op, Target], Sequence[Launch]]
+Build = Callable[[Op, Target], Launch | Sequence[Launch]]
 """The launches that compute an operator; empty if the result is a view of the input."""
 
-TiledBuild = Callable[[Op, Target, TileShape | None], Sequence[Launch]]
+TiledBuild = Callable[[Op, Target, TileShape | None], Launch | Sequence[Launch]]
 """The launches of kernels that compute tiles; a given tile shape is used if it fits."""
 
 
@@ -74,7 +74,7 @@ class Implementation:
 
     def launches(self, op: Op, target: Target, tile: TileShape | None = None) -> Sequence[Launch]:
         """The launches that compute an operator; `tile` is ignored by kernels without tiles."""
-        return self.build(op, target)
+        return _listed(self.build(op, target))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,11 @@ class TiledImplementation(Implementation):
     build: TiledBuild  # type: ignore[assignment]
 
     def launches(self, op: Op, target: Target, tile: TileShape | None = None) -> Sequence[Launch]:
-        return self.build(op, target, tile)
+        return _listed(self.build(op, target, tile))
+
+
+def _listed(built: Launch | Sequence[Launch]) -> Sequence[Launch]:
+    return [built] if isinstance(built, Launch) else built
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,12 @@ class Launch:
     flops: int = 0
     """Floating-point operations, a multiply-add counting as two."""
 
+    @classmethod
+    def of(cls, op: Op, template: str, grid: Grid, **others: Any) -> Launch:
+        """A launch that reads input 0 as `x` and writes the output as `y`, or other `reads`."""
+        bound = {"reads": {"x": op.operand(0)}, "writes": {"y": op.output}}
+        return cls(template, grid, **{**bound, **others})
+
     @property
     def tile(self) -> Tile | None:
         """The tile passed to the template; None if the kernel has none."""
@@ -100,8 +106,7 @@ def linear_grid(elements: int) -> Grid:
 
 def linear_launch(op: Op, template: str, variables: Mapping[str, Any]) -> Launch:
     """A launch that reads input 0 as `x` and writes the output as `y`, over `linear_grid`."""
-    grid = linear_grid(op.output.elements)
-    return Launch(template, grid, {"x": op.operand(0)}, {"y": op.output}, variables=variables)
+    return Launch.of(op, template, linear_grid(op.output.elements), variables=variables)
 
 
 def image_launch(
@@ -109,5 +114,4 @@ def image_launch(
 ) -> Launch:
     """A launch that reads input 0 as `x` and writes the output as `y`, over `sliced_grid`."""
     grid = sliced_grid(op.output.shape, target)
-    reads, writes = {"x": op.operand(0)}, {"y": op.output}
-    return Launch(template, grid, reads, writes, variables=variables, flops=flops)
+    return Launch.of(op, template, grid, variables=variables, flops=flops)

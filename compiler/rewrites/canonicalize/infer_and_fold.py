@@ -111,7 +111,7 @@ def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | 
             # does not mean that the model is invalid.
             if not graph.set_aside:
                 raise
-            finding = Finding(op.index, op.name, "the shapes of its inputs are unknown")
+            finding = op.finding("the shapes of its inputs are unknown")
     graph.set_aside.setdefault(op, finding)
     return [graph.litert_shape(tensor) for tensor in op.outputs]
 
@@ -121,11 +121,11 @@ def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
     if definition is None:
         flex = op.name.startswith(_FLEX)
         advice = "convert the model with TFLITE_BUILTINS ops only" if flex else OWN_FUNCTION
-        return Finding(op.index, op.name, "tflgpu does not know this operator", advice)
+        return op.finding("tflgpu does not know this operator", advice)
     for tensor in op.reads:
         if tensor.dynamic:
             reason = f"the shape of its input {tensor.name} is known only while the model runs"
-            return Finding(op.index, op.name, reason)
+            return op.finding(reason)
     return None
 
 

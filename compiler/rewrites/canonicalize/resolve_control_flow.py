@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors import Finding, ModelError
+from ...errors import ModelError
 from ...ir import Array, Graph, Op, Tensor
 from ...ir.inline import inline, substitute
 from ...ops.control_flow import CONTROL
@@ -59,7 +59,7 @@ def resolve_control_flow(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 def _set_aside(graph: Graph, op: Op, reason: str, target: Target) -> None:
     """Leave an operator to LiteRT, which says what shapes its results have."""
-    graph.set_aside[op] = Finding(op.index, op.name, reason)
+    graph.set_aside[op] = op.finding(reason)
     infer_and_fold(graph, target)
 
 

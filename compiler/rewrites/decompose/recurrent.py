@@ -253,7 +253,7 @@ def sequence_steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
 
 def _too_long(op: Op, count: int) -> Finding:
     reason = f"its sequence has {count} steps; at most {MAX_STEPS} are supported"
-    return Finding(op.index, op.name, reason, "convert the model for shorter sequences")
+    return op.finding(reason, "convert the model for shorter sequences")
 
 
 def stacked(here: Decomposition, results: Sequence[Tensor]) -> Tensor:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from math import prod
 
-from ...errors import Finding, UnsupportedError
 from ...ir import Tensor
 from ...ops.base import FLOATS
 from ...ops.reduce_window import FUNCTIONS, Windows, around, stablehlo_windows, windows
@@ -27,7 +26,7 @@ def stablehlo_reduce_window(here: Decomposition) -> str | None:
     named = {join: function for function, (_, join) in FUNCTIONS.items()}
     if join not in named:
         reason = "its subgraph is no sum, product, minimum or maximum"
-        raise UnsupportedError([Finding(op.index, op.name, reason)])
+        raise op.unsupported(reason)
     start = here.reshape(op.operand(1), ())
     along = stablehlo_windows(op)
     axis = _summed_from_an_end(here, along) if join == "ADD" and _is_neutral("ADD", start) else None

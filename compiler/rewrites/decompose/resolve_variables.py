@@ -81,7 +81,7 @@ def _key(op: Op, handles: dict[Tensor, Key]) -> Key:
     if op.operand(0) not in handles:
         reason = f"its variable {op.operand(0).name} is selected while the model runs"
         advice = "read and assign each variable through its own VAR_HANDLE"
-        raise UnsupportedError([Finding(op.index, op.name, reason, advice)])
+        raise op.unsupported(reason, advice)
     return handles[op.operand(0)]
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import Finding, UnsupportedError
 from ...ir import Array, Tensor
 from ...ops.base import FLOATS
 from ...ops.sort import BLOCKS, MERGE, SORT, axis_of, inserts
@@ -44,7 +43,7 @@ def sort(here: Decomposition) -> str | None:
     found = _order(here)
     if found is None:
         reason = "its comparator does not say which value of one of the operands is larger"
-        raise UnsupportedError([Finding(op.index, op.name, reason)])
+        raise op.unsupported(reason)
     key, falling, nan_first = found
     rank, axis = len(op.operand(0).shape), axis_of(op)
     order = [*(i for i in range(rank) if i != axis), axis]

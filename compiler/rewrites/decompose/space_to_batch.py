@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...errors import Finding, UnsupportedError
 from .decomposition import Decomposition, decomposes
 
 
@@ -17,7 +16,7 @@ def blocks_of_rows(here: Decomposition) -> str | None:
     if len(shape) != 3 or len(blocks) != 1:
         reason = f"its input has rank {len(shape)} and blocks of {blocks.tolist()}"
         advice = "use rank 3 with one block size, or rank 4 with two"
-        raise UnsupportedError([Finding(op.index, op.name, reason, advice)])
+        raise op.unsupported(reason, advice)
     image = here.reshape(op.operand(0), (*shape[:2], 1, shape[2]))
     sizes = here.constant([blocks[0], 1], "int32")
     ends = here.constant([op.constant(2).reshape(-1), [0, 0]], "int32")

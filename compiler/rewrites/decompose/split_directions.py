@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import Finding, UnsupportedError
 from ...ir import Graph, Op, Tensor
 from ...ops.recurrent import AUXILIARY, layers
 from ...target import Target
@@ -26,7 +25,7 @@ def split_directions(graph: Graph, target: Target) -> Iterator[Attempt]:
         if op.name not in AUXILIARY:
             continue
         if op.input(AUXILIARY[op.name]) is not None:
-            raise UnsupportedError([Finding(op.index, op.name, "it has an auxiliary input")])
+            raise op.unsupported("it has an auxiliary input")
         yield Attempt((op,))
         here = Decomposition(graph, op, target)
         _split(here)

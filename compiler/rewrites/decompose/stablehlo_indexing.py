@@ -10,7 +10,6 @@ from math import prod
 
 import numpy as np
 
-from ...errors import Finding, UnsupportedError
 from ...ir import Shape, Tensor
 from ...ops.stablehlo_indexing import Indexing, gathering, numbers, scattering
 from ...ops.windows import JOIN, JOIN_ALONG, TAKE, joins_lines
@@ -40,7 +39,7 @@ def scatter(here: Decomposition) -> str | None:
     join = joining(here.graph, op, op.attrs["update_computation_subgraph_index"], here.target)
     if join is None:
         reason = "its subgraph is no update, sum, product, minimum or maximum"
-        raise UnsupportedError([Finding(op.index, op.name, reason)])
+        raise op.unsupported(reason)
     found = scattering(op)
     x = op.operand(0)
     along = _along_an_axis(here, found) or _of_rows(here, found)

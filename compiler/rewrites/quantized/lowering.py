@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Finding, UnsupportedError
+from ...errors import UnsupportedError
 from ...ir import Array, Tensor, constant
 from ...ops.centered import FROM_CENTERED, TO_CENTERED
 from ...ops.elementwise import ELEMENTWISE
@@ -29,7 +29,7 @@ class Lowering(Decomposition):
 
     def declined(self, reason: str, advice: str = "", unsafe: bool = False) -> UnsupportedError:
         """The error to raise for an operator that has no formula; see `Finding`."""
-        return UnsupportedError([Finding(self.op.index, self.op.name, reason, advice, unsafe)])
+        return self.op.unsupported(reason, advice, unsafe)
 
     def require_exact(self, most: float) -> None:
         """Decline sums of whole numbers whose absolute value may reach `most`, beyond EXACT."""
