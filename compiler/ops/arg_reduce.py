@@ -18,6 +18,7 @@ from .base import (
     OpDef,
     define,
     linear_grid,
+    row_major,
     second_operand_axis,
 )
 from .elementwise import rank_fits
@@ -69,7 +70,7 @@ def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 _NAN = "NaN is never found; in LiteRT it is at times, if it comes first along a short last axis"
 
 _ARG = (
-    Implementation("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),
+    row_major("arg_reduce", _arg),
     Implementation("arg_reduce_sliced", _arg_of_slices, _over_channels, writes=LINEAR),
 )
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, define
+from .base import Implementation, Launch, OpDef, define, row_major
 
 NAME = "tflgpu.attention"
 
@@ -173,7 +173,7 @@ def _build_groups(op: Op, target: Target) -> Launch:
 
 IMPLEMENTATIONS = (
     Implementation("attention", _build_vectors, _vectors),
-    Implementation("attention_rows", _build_rows, _rows, reads=LINEAR, writes=LINEAR),
+    row_major("attention_rows", _build_rows, _rows),
     Implementation("attention_group", _build_groups, _groups),
 )
 

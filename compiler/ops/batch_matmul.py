@@ -9,7 +9,16 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, bhwc, broadcast, define, slice_count
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    bhwc,
+    broadcast,
+    define,
+    row_major,
+    slice_count,
+)
 from .elementwise import rank_fits
 
 COLUMNS = 4
@@ -154,13 +163,9 @@ def _build_sliced(op: Op, target: Target) -> Launch:
 
 _KERNELS = (
     Implementation("batch_matmul_sliced", _build_sliced, _rows_of_slices),
-    Implementation(
-        "batch_matmul_columns", _build_columns, _slices_of_columns, reads=LINEAR, writes=LINEAR
-    ),
-    Implementation(
-        "batch_matmul_products", _build_products, _slices_of_products, reads=LINEAR, writes=LINEAR
-    ),
-    Implementation("batch_matmul", _build, _single_elements, reads=LINEAR, writes=LINEAR),
+    row_major("batch_matmul_columns", _build_columns, _slices_of_columns),
+    row_major("batch_matmul_products", _build_products, _slices_of_products),
+    row_major("batch_matmul", _build, _single_elements),
 )
 
 define(OpDef("BATCH_MATMUL", infer, _KERNELS, reference, versions=4))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
+from .base import Launch, OpDef, define, linear_grid, row_major
 
 
 def _boundaries(op: Op) -> Array:
@@ -40,6 +40,6 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.searchsorted(_boundaries(op), arrays[0].astype(np.float32), "right")]
 
 
-_KERNEL = Implementation("bucketize", _build, reads=LINEAR, writes=LINEAR)
+_KERNEL = row_major("bucketize", _build)
 
 define(OpDef("BUCKETIZE", _infer, (_KERNEL,), _reference, ("float32", "int32", "int64")))

@@ -11,14 +11,13 @@ from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
     ANY,
-    LINEAR,
-    Implementation,
     Launch,
     OpDef,
     Traits,
     define,
     kernel_dtype,
     linear_launch,
+    row_major,
     same_as_first,
 )
 from .elementwise import Formula
@@ -115,17 +114,11 @@ def _keep(op: Op, target: Target) -> Launch:
 
 
 define(
-    OpDef(
-        KEEP,
-        same_as_first,
-        (Implementation("convert", _keep, reads=LINEAR, writes=LINEAR, fuses=False),),
-        None,
-        ANY,
-    ),
+    OpDef(KEEP, same_as_first, (row_major("convert", _keep, fuses=False),), None, ANY),
     OpDef(
         "CAST",
         same_as_first,
-        (Implementation("convert", _cast, reads=LINEAR, writes=LINEAR),),
+        (row_major("convert", _cast),),
         _reference,
         ANY,
         note="floats beyond the range of integers of 32 bits give any number",
@@ -135,7 +128,7 @@ define(
     OpDef(
         "BITCAST",
         _infer_bits,
-        (Implementation("convert", _bits, reads=LINEAR, writes=LINEAR),),
+        (row_major("convert", _bits),),
         _reference_bits,
         ("float32", "int32", "uint32"),
     ),

@@ -28,6 +28,7 @@ from .base import (
     define,
     element_dtype,
     linear_launch,
+    row_major,
     same_as_first,
     sliced_grid,
 )
@@ -44,7 +45,7 @@ def _linear(conversion: Formula) -> Implementation:
         bound = partial(conversion, zero=op.attrs["zero_point"])
         return linear_launch(op, "elementwise/convert.jinja", {"conversion": bound})
 
-    return Implementation("convert_linear", build, reads=LINEAR, writes=LINEAR)
+    return row_major("convert_linear", build)
 
 
 def _to_sliced(op: Op, target: Target) -> Launch:
@@ -69,10 +70,6 @@ def _other_bytes(op: Op, target: Target) -> str | None:
     return None
 
 
-def _nothing(op: Op, target: Target) -> Sequence[Launch]:
-    return []
-
-
 def _center(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].astype(np.float32) - np.float32(op.attrs["zero_point"])]
 
@@ -92,13 +89,7 @@ define(
         same_as_first,
         (
             Implementation("to_centered", _to_sliced, rank_fits, reads=LINEAR, writes=SLICED),
-            Implementation(
-                *("view_centered", _nothing, _other_bytes),
-                reads=LINEAR,
-                writes=LINEAR,
-                fuses=False,
-                is_view=True,
-            ),
+            row_major("view_centered", lambda op, _: [], _other_bytes, fuses=False, is_view=True),
             _linear(lambda f, v, *, zero: f.to_float(v - zero)),
         ),
         _center,

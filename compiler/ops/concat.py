@@ -11,7 +11,6 @@ from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from .base import (
     ANY,
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -23,6 +22,7 @@ from .base import (
     lane_of,
     linear_grid,
     normalize_axis,
+    row_major,
     row_major_view,
     sliced_grid,
     sliced_view,
@@ -153,7 +153,7 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
 IMPLEMENTATIONS = (
     Implementation("concat", _sliced, _whole_slices),
     Implementation("concat_lanes", _lanes, _single_lanes, fuses=False),
-    Implementation("concat_linear", _linear, reads=LINEAR, writes=LINEAR),
+    row_major("concat_linear", _linear),
 )
 
 define(

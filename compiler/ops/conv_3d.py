@@ -15,7 +15,7 @@ import numpy as np
 
 from ..ir import Op, Shape, constant
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
+from .base import Launch, OpDef, define, linear_grid, row_major
 from .weights import check_bias
 
 CHANNELS = 4
@@ -138,7 +138,7 @@ def _infer_transpose(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef("CONV_3D", _infer, (Implementation("conv_3d", _build, reads=LINEAR, writes=LINEAR),)),
+    OpDef("CONV_3D", _infer, (row_major("conv_3d", _build),)),
     OpDef(
         *("CONV_3D_TRANSPOSE", _infer_transpose),
         note="becomes CONV_3D; the output's shape must be a constant",

@@ -12,12 +12,11 @@ from ..target import Target
 from .base import (
     FLOATS,
     INTEGERS,
-    LINEAR,
-    Implementation,
     Launch,
     OpDef,
     define,
     linear_grid,
+    row_major,
     same_as_first,
     second_operand_axis,
 )
@@ -49,6 +48,6 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.flip(sums, axis) if op.attrs.get("reverse") else sums]
 
 
-_KERNELS = (Implementation("cumsum", _build, reads=LINEAR, writes=LINEAR),)
+_KERNELS = (row_major("cumsum", _build),)
 
 define(OpDef("CUMSUM", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS)))

@@ -20,7 +20,6 @@ from ..target import Target
 from . import numpy_functions
 from .base import (
     FLOATS,
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -32,6 +31,7 @@ from .base import (
     define,
     kernel_dtype,
     linear_grid,
+    row_major,
     same_as_first,
     sliced_grid,
 )
@@ -212,8 +212,8 @@ def _rows(op: Op, target: Target) -> Launch:
 
 IMPLEMENTATIONS = (
     Implementation("elementwise", _sliced, rank_fits),
-    Implementation("elementwise_rows", _rows, _whole_rows, reads=LINEAR, writes=LINEAR),
-    Implementation("elementwise_linear", _linear, reads=LINEAR, writes=LINEAR),
+    row_major("elementwise_rows", _rows, _whole_rows),
+    row_major("elementwise_linear", _linear),
 )
 
 

@@ -17,7 +17,6 @@ from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from .base import (
     ANY,
-    LINEAR,
     Build,
     Implementation,
     Launch,
@@ -27,6 +26,7 @@ from .base import (
     define,
     linear_grid,
     normalize_axis,
+    row_major,
 )
 
 
@@ -189,7 +189,7 @@ def _launch(
 
 
 def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
-    return (Implementation(name, build, reads=LINEAR, writes=LINEAR),)
+    return (row_major(name, build),)
 
 
 _INDEXED = Traits(moves=True, indexes=True)

@@ -38,6 +38,7 @@ from .base import (
     by_attributes,
     define,
     linear_grid,
+    row_major,
     same_as_first,
 )
 from .elementwise import rank_fits
@@ -94,10 +95,10 @@ def _normalized(op: Op, target: Target) -> Launch:
 SOFTMAX = (
     Implementation("softmax_integers_sliced", _sliced_softmax, rank_fits),
     Implementation("softmax_integers_sliced", _sliced_softmax, rank_fits, reads=LINEAR),
-    Implementation("softmax_integers", _softmax, reads=LINEAR, writes=LINEAR),
+    row_major("softmax_integers", _softmax),
 )
-PRODUCT = (Implementation("product_of_integers", _product, reads=LINEAR, writes=LINEAR),)
-NORMALIZED = (Implementation("normalize_integers", _normalized, reads=LINEAR, writes=LINEAR),)
+PRODUCT = (row_major("product_of_integers", _product),)
+NORMALIZED = (row_major("normalize_integers", _normalized),)
 
 define(
     *(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..frontend.tflite_schema import DTYPES
 from ..ir import Graph, Op, Tensor
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, define
+from .base import Launch, OpDef, as_inferred, define, row_major
 
 LITERT = "tflgpu.litert"
 
@@ -34,7 +34,7 @@ define(
     OpDef(
         LITERT,
         as_inferred,
-        (Implementation("litert", _build, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (row_major("litert", _build, fuses=False),),
         dtypes=tuple(DTYPES.values()),
     )
 )

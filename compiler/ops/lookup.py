@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, LINEAR, Implementation, Launch, OpDef, Traits, define, linear_grid
+from .base import ANY, Launch, OpDef, Traits, define, linear_grid, row_major
 
 NAME = "tflgpu.lookup"
 
@@ -56,11 +56,6 @@ def _build(op: Op, target: Target) -> Launch:
 
 define(
     OpDef(
-        NAME,
-        _infer,
-        (Implementation("lookup", _build, reads=LINEAR, writes=LINEAR),),
-        _reference,
-        ANY,
-        traits=Traits(indexes=True),
+        NAME, _infer, (row_major("lookup", _build),), _reference, ANY, traits=Traits(indexes=True)
     )
 )

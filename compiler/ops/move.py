@@ -23,6 +23,7 @@ from .base import (
     View,
     bhwc,
     linear_grid,
+    row_major,
     row_major_view,
     slice_count,
     sliced_grid,
@@ -180,9 +181,9 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
 
     return (
         Implementation("move", sliced, whole_images),
-        Implementation("move_columns", side_by_side, few_rows, reads=LINEAR, writes=LINEAR),
-        Implementation("move_rows", rows, in_rows, reads=LINEAR, writes=LINEAR),
-        Implementation("move_linear", linear, reads=LINEAR, writes=LINEAR),
+        row_major("move_rows", rows, whole_rows),
+        row_major("move_columns", side_by_side, few_rows),
+        row_major("move_linear", linear),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
     )
 

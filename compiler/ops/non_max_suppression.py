@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, define
+from .base import Launch, OpDef, define, row_major
 
 SUPPRESS = "tflgpu.suppress"
 """The operator that the others become.
@@ -98,13 +98,9 @@ define(
     OpDef(
         SUPPRESS,
         _infer_suppress,
-        (Implementation("suppress", _build, _too_long, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (row_major("suppress", _build, _too_long, fuses=False),),
         None,
         _TYPES,
     ),
-    OpDef(
-        "TFLite_Detection_PostProcess",
-        _infer_detection,
-        note="becomes non-maximum suppression",
-    ),
+    OpDef("TFLite_Detection_PostProcess", _infer_detection, note="becomes non-maximum suppression"),
 )

@@ -18,12 +18,12 @@ import numpy as np
 from ..ir import Array, Op
 from ..target import Target
 from .base import (
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
     bhwc,
     define,
+    row_major,
     same_as_first,
     slice_count,
 )
@@ -105,14 +105,10 @@ def _long_rows(op: Op, target: Target) -> str | None:
     return no_long_rows(op, target)
 
 
-def _rows(op: Op, target: Target) -> Launch:
-    return _lines(op).by_rows()
-
-
 IMPLEMENTATIONS = (
     Implementation("normalization", _sliced, _whole_images),
-    Implementation("normalization_rows", _rows, _long_rows, reads=LINEAR, writes=LINEAR),
-    Implementation("normalization_linear", _linear, reads=LINEAR, writes=LINEAR),
+    row_major("normalization_rows", lambda op, _: _lines(op).by_rows(), _long_rows),
+    row_major("normalization_linear", _linear),
 )
 
 define(OpDef(NAME, same_as_first, IMPLEMENTATIONS, reference))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, SLICED, Implementation, Launch, OpDef, define, image_launch
+from .base import LINEAR, SLICED, Implementation, Launch, OpDef, define, image_launch, row_major
 from .resize import Scale
 
 READ_PICTURE = "tflgpu.read_picture"
@@ -68,12 +68,7 @@ define(
         _infer,
         (
             Implementation("read_picture", _build, reads=LINEAR),
-            Implementation(
-                *("read_picture_to_linear", _build),
-                reads=LINEAR,
-                writes=LINEAR,
-                computes=SLICED,
-            ),
+            row_major("read_picture_to_linear", _build, computes=SLICED),
         ),
         dtypes=("uint8", "float32"),
     ),

@@ -13,7 +13,6 @@ from ..target import Target
 from .base import (
     FLOATS,
     INTEGERS,
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -25,6 +24,7 @@ from .base import (
     define,
     kernel_dtype,
     normalize_axis,
+    row_major,
     slice_count,
 )
 from .elementwise import Formula
@@ -231,18 +231,12 @@ def _columns(op: Op, target: Target) -> Launch:
     return _lines(op).by_columns(target, axes(op))
 
 
-def _linear(op: Op, target: Target) -> Launch:
-    return _lines(op).by_elements(axes(op))
-
-
 IMPLEMENTATIONS = (
     Implementation("reduce_group", _grouped, _all_pixels),
     Implementation("reduce", _sliced, _pixels_only),
-    Implementation(
-        *("reduce_group_linear", _grouped_rows, _long_rows), reads=LINEAR, writes=LINEAR
-    ),
-    Implementation("reduce_columns", _columns, _across_rows, reads=LINEAR, writes=LINEAR),
-    Implementation("reduce_linear", _linear, reads=LINEAR, writes=LINEAR),
+    row_major("reduce_group_linear", _grouped_rows, _long_rows),
+    row_major("reduce_columns", _columns, _across_rows),
+    row_major("reduce_linear", lambda op, _: _lines(op).by_elements(axes(op))),
 )
 
 _PERMUTABLE = Permutable(

@@ -16,7 +16,15 @@ import numpy as np
 from ..ir import Array, Op
 from ..target import Target
 from . import numpy_functions
-from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_launch, same_as_first
+from .base import (
+    ANY,
+    Launch,
+    OpDef,
+    define,
+    linear_launch,
+    row_major,
+    same_as_first,
+)
 from .elementwise import Formula
 
 RESCALE_INTEGERS = "tflgpu.rescale_integers"
@@ -46,10 +54,6 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 define(
     OpDef(
-        RESCALE_INTEGERS,
-        same_as_first,
-        (Implementation("rescale_integers", _linear, reads=LINEAR, writes=LINEAR),),
-        _reference,
-        ANY,
+        RESCALE_INTEGERS, same_as_first, (row_major("rescale_integers", _linear),), _reference, ANY
     )
 )

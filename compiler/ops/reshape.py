@@ -9,7 +9,6 @@ from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
     ANY,
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -19,6 +18,7 @@ from .base import (
     bhwc,
     define,
     normalize_axis,
+    row_major,
 )
 
 
@@ -75,7 +75,7 @@ def _view(op: Op, target: Target) -> Sequence[Launch]:
 
 IMPLEMENTATIONS = (
     Implementation("view", _view, same_slices, fuses=False, is_view=True),
-    Implementation("view_linear", _view, reads=LINEAR, writes=LINEAR, fuses=False, is_view=True),
+    row_major("view_linear", _view, fuses=False, is_view=True),
 )
 """They launch nothing: the output shares the input's memory."""
 

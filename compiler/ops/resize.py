@@ -16,7 +16,6 @@ import numpy as np
 from ..ir import Op, Shape
 from ..target import Target
 from .base import (
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -26,6 +25,7 @@ from .base import (
     define,
     image_launch,
     linear_grid,
+    row_major,
 )
 
 
@@ -106,9 +106,5 @@ define(
         versions=4,
         traits=Traits(always, range=among_operands),
     ),
-    OpDef(
-        "Resampler",
-        _infer_resampler,
-        (Implementation("resampler", _build_resampler, reads=LINEAR, writes=LINEAR),),
-    ),
+    OpDef("Resampler", _infer_resampler, (row_major("resampler", _build_resampler),)),
 )

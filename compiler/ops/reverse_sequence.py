@@ -9,7 +9,15 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, normalize_axis
+from .base import (
+    ANY,
+    Launch,
+    OpDef,
+    define,
+    linear_grid,
+    normalize_axis,
+    row_major,
+)
 
 
 def _axes(op: Op) -> tuple[int, int]:
@@ -53,6 +61,6 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [result]
 
 
-_REVERSE = Implementation("reverse_sequence", _build, reads=LINEAR, writes=LINEAR)
+_REVERSE = row_major("reverse_sequence", _build)
 
 define(OpDef("REVERSE_SEQUENCE", _infer, (_REVERSE,), _reference, ANY))

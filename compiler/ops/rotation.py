@@ -15,12 +15,12 @@ import numpy as np
 from ..ir import Array, Op, Tensor
 from ..target import Target
 from .base import (
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
     define,
     linear_grid,
+    row_major,
     same_as_first,
     sliced_grid,
 )
@@ -88,7 +88,7 @@ define(
         same_as_first,
         (
             Implementation("rotate", _build_sliced, _slices),
-            Implementation("rotate_linear", _build_linear, reads=LINEAR, writes=LINEAR),
+            row_major("rotate_linear", _build_linear),
         ),
         _reference,
     )

@@ -21,7 +21,7 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import numpy_functions
-from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, define
+from .base import Implementation, Launch, OpDef, as_inferred, define, row_major
 from .elementwise import ELEMENTWISE, flattens, rank_fits
 from .lines import LARGEST, SMALLEST, Lines
 from .row_rounding import ROW_ROUNDING
@@ -74,7 +74,7 @@ def _linear(op: Op, target: Target) -> Launch:
 
 
 def _kernels(name: str) -> tuple[Implementation, ...]:
-    linear = Implementation(f"{name}_linear", _linear, reads=LINEAR, writes=LINEAR, fuses=False)
+    linear = row_major(f"{name}_linear", _linear, fuses=False)
     return Implementation(name, _sliced, rank_fits, fuses=False), linear
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -18,6 +17,7 @@ from .base import (
     Traits,
     define,
     normalize_axis,
+    row_major,
 )
 from .elementwise import flattens, rank_fits
 from .lines import LARGEST, SUM, Lines, group_size, too_few_parts
@@ -101,17 +101,9 @@ def _sliced_group(op: Op, target: Target) -> Launch:
     return _lines(op).by_slices(target, {3}, team=items)
 
 
-def _linear(op: Op, target: Target) -> Launch:
-    return _lines(op).by_elements({softmax_axis(op)})
-
-
 def _linear_group(op: Op, target: Target) -> Launch:
     items = group_size(op.output.shape[-1] // target.lanes, target)
     return _lines(op).by_elements({softmax_axis(op)}, team=items)
-
-
-def _rows(op: Op, target: Target) -> Launch:
-    return _lines(op).by_rows()
 
 
 def _columns(op: Op, target: Target) -> Launch:
@@ -120,12 +112,12 @@ def _columns(op: Op, target: Target) -> Launch:
 
 IMPLEMENTATIONS = (
     Implementation("softmax_group", _sliced_group, _few_pixels),
-    Implementation("softmax_group_linear", _linear_group, _few_rows, reads=LINEAR, writes=LINEAR),
+    row_major("softmax_group_linear", _linear_group, _few_rows),
     Implementation("softmax", _sliced, _channels),
     Implementation("softmax_pixels", _sliced, _over_pixels),
-    Implementation("softmax_rows", _rows, _long_rows, reads=LINEAR, writes=LINEAR),
-    Implementation("softmax_columns", _columns, _across_rows, reads=LINEAR, writes=LINEAR),
-    Implementation("softmax_linear", _linear, reads=LINEAR, writes=LINEAR),
+    row_major("softmax_rows", lambda op, _: _lines(op).by_rows(), _long_rows),
+    row_major("softmax_columns", _columns, _across_rows),
+    row_major("softmax_linear", lambda op, _: _lines(op).by_elements({softmax_axis(op)})),
 )
 
 define(

@@ -19,7 +19,6 @@ from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
     ANY,
-    LINEAR,
     Build,
     Implementation,
     Launch,
@@ -28,6 +27,7 @@ from .base import (
     define,
     linear_grid,
     normalize_axis,
+    row_major,
 )
 from .base.definition import no_reason
 
@@ -165,7 +165,7 @@ def _build_merge(op: Op, target: Target) -> Launch:
 
 
 def _kernel(name: str, build: Build, reason: Reason = no_reason) -> tuple[Implementation]:
-    return (Implementation(name, build, reason, reads=LINEAR, writes=LINEAR, fuses=False),)
+    return (row_major(name, build, reason, fuses=False),)
 
 
 define(

@@ -16,7 +16,6 @@ from ..language import TRUE, Expression, Operand, every
 from ..target import Target
 from .base import (
     ANY,
-    LINEAR,
     Implementation,
     Launch,
     OpDef,
@@ -27,6 +26,7 @@ from .base import (
     image_launch,
     image_shape,
     linear_launch,
+    row_major,
 )
 
 
@@ -186,7 +186,7 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
 
     return (
         Implementation("rearrange", sliced),
-        Implementation("rearrange_linear", linear, reads=LINEAR, writes=LINEAR),
+        row_major("rearrange_linear", linear),
     )
 
 

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, Window, define, image_shape, linear_grid
+from .base import (
+    Launch,
+    OpDef,
+    Window,
+    define,
+    image_shape,
+    linear_grid,
+    row_major,
+)
 from .pool import infer, window
 
 
@@ -95,22 +103,12 @@ define(
     OpDef(
         "LiteRtMaxUnpooling2D",
         _infer_flat_unpool,
-        (
-            Implementation(
-                "max_unpool_flat", _flat_unpool, reads=LINEAR, writes=LINEAR, fuses=False
-            ),
-        ),
+        (row_major("max_unpool_flat", _flat_unpool, fuses=False),),
         None,
         ("float32", "int32"),
     ),
     OpDef(
-        "MaxPoolingWithArgmax2D",
-        _infer_pool,
-        (Implementation("max_pool_places", _pool, reads=LINEAR, writes=LINEAR, fuses=False),),
+        "MaxPoolingWithArgmax2D", _infer_pool, (row_major("max_pool_places", _pool, fuses=False),)
     ),
-    OpDef(
-        "MaxUnpooling2D",
-        _infer_unpool,
-        (Implementation("max_unpool", _unpool, reads=LINEAR, writes=LINEAR),),
-    ),
+    OpDef("MaxUnpooling2D", _infer_unpool, (row_major("max_unpool", _unpool),)),
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, LINEAR, Implementation, Launch, OpDef, Traits, define, linear_grid
+from .base import ANY, Launch, OpDef, Traits, define, linear_grid, row_major
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -61,7 +61,7 @@ define(
     OpDef(
         "DYNAMIC_UPDATE_SLICE",
         _infer,
-        (Implementation("update", _build, reads=LINEAR, writes=LINEAR),),
+        (row_major("update", _build),),
         _reference,
         ANY,
         versions=6,
@@ -70,15 +70,7 @@ define(
     OpDef(
         "tflgpu.update",
         _infer,
-        (
-            Implementation(
-                *("update_in_place", _build_in_place),
-                reads=LINEAR,
-                writes=LINEAR,
-                fuses=False,
-                updates=True,
-            ),
-        ),
+        (row_major("update_in_place", _build_in_place, fuses=False, updates=True),),
         None,
         ANY,
     ),

@@ -23,14 +23,13 @@ from ..target import Target
 from .base import (
     ANY,
     FLOATS,
-    LINEAR,
-    Implementation,
     Launch,
     OpDef,
     Traits,
     among_operands,
     define,
     linear_grid,
+    row_major,
 )
 from .elementwise import ELEMENTWISE, Formula
 
@@ -144,21 +143,13 @@ define(
     OpDef(
         TAKE,
         _infer_take,
-        (Implementation("take_windows", _take, reads=LINEAR, writes=LINEAR),),
+        (row_major("take_windows", _take),),
         _reference_take,
         ANY,
         traits=Traits(moves=True, range=among_operands),
     ),
+    OpDef(JOIN, _infer_join, (row_major("join_windows", _join, _too_long),), dtypes=ANY),
     OpDef(
-        JOIN,
-        _infer_join,
-        (Implementation("join_windows", _join, _too_long, reads=LINEAR, writes=LINEAR),),
-        dtypes=ANY,
-    ),
-    OpDef(
-        JOIN_ALONG,
-        _infer_join,
-        (Implementation("join_along", _join_along, reads=LINEAR, writes=LINEAR, fuses=False),),
-        dtypes=ANY,
+        JOIN_ALONG, _infer_join, (row_major("join_along", _join_along, fuses=False),), dtypes=ANY
     ),
 )

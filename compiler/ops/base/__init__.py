@@ -13,6 +13,7 @@ from .definition import (
     TiledImplementation,
     activation_of,
     define,
+    row_major,
     weights_of,
     window_of,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "linear_launch",
     "normalize_axis",
     "pack_slices",
+    "row_major",
     "row_major_view",
     "same_as_first",
     "second_operand_axis",

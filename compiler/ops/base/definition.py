@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ...errors import ModelError
 from ...ir import Array, Op, Shape
 from ...target import Target
 from .launch import Launch
-from .storage import SLICED
+from .storage import LINEAR, SLICED
 from .tile import TileShape
 from .traits import NO_TRAITS, Traits, Weights
 from .window import Window
@@ -75,6 +76,13 @@ class Implementation:
     def launches(self, op: Op, target: Target, tile: TileShape | None = None) -> Sequence[Launch]:
         """The launches that compute an operator; `tile` is ignored by kernels without tiles."""
         return _listed(self.build(op, target))
+
+
+def row_major(
+    name: str, build: Build, unsupported_reason: Reason = no_reason, **others: Any
+) -> Implementation:
+    """An implementation that reads and writes row-major tensors."""
+    return Implementation(name, build, unsupported_reason, reads=LINEAR, writes=LINEAR, **others)
 
 
 @dataclass(frozen=True)
