@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from .aliases import install
-from .defaults import DEFAULTS
+from .opened import DEFAULTS
 
 
 def main() -> None:

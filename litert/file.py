@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..compiler.errors import ModelError
-from ..compiler.frontend.blockwise import read_blocks
 from ..compiler.frontend.constants import decode
 from ..compiler.frontend.flatbuffer import Source
 from ..compiler.frontend.model_file import ModelFile, mapped
+from ..compiler.frontend.quantization import read_blocks
 from ..compiler.frontend.sparsity import read_indices
 from ..compiler.frontend.tflite_schema import DENSE, DTYPES
 from ..compiler.ir import Array, Shape

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from ..compiler.frontend.reader import read
+from ..compiler.frontend.writer import write
+from ..compiler.user_cache import user_cache
 from ..runtime.custom_op import CustomOp
-from .defaults import DEFAULTS
+from .details import TYPES
 from .file import File, Model
 from .loading import Loader
-from .preserved import with_all_outputs
 from .subgraph import Subgraph
 from .variants import Key, Shapes, Together, Variants
 
@@ -99,3 +101,43 @@ class Opened:
             called = self.file.signatures[self._keys[index]].inputs
             names |= {number: name for name, number in called.items()}
         return names
+
+
+@dataclass
+class Defaults:
+    """What `python -m tflgpu.litert` sets for the script that it runs."""
+
+    device: str = "auto"
+    """As in `tflgpu.load`."""
+    cache: Path | None = None
+    """The folder of compiled models; None for one in the user's cache folder."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of compiled models."""
+        return self.cache or user_cache()
+
+
+DEFAULTS = Defaults()
+
+
+_UNREADABLE = ("resource", "variant")
+
+
+def with_all_outputs(file: File) -> tuple[bytes, tuple[int, ...]]:
+    """A model whose outputs are those of a file's first subgraph, then all other computed tensors.
+
+    Returns it with the indices in the file of these others. ModelError if the model cannot be read,
+    PassError if it cannot be written.
+    """
+    graph = read(file.model())
+    computed = [tensor for op in graph.ops for tensor in op.outputs]
+    others = [
+        tensor
+        for tensor in computed
+        if tensor not in graph.outputs and tensor.dtype in TYPES and tensor.dtype not in _UNREADABLE
+    ]
+    graph.outputs += others
+    graph.output_names += [tensor.name for tensor in others]
+    numbers = {name: index for index, name in enumerate(file.subgraph(0).names)}
+    return write(graph), tuple(numbers[tensor.name] for tensor in others)

@@ -23,11 +23,10 @@ from ..ir import Array
 from ..pictures.boxes import LEAST_SCORE as LEAST_BOX
 from ..pictures.boxes import boxes_of
 from ..pictures.candidates import LAYOUTS
-from ..pictures.classes import Class, are_probabilities, best_classes, scores_of
+from ..pictures.classes import Class, are_probabilities, best_classes, read_labels, scores_of
 from ..pictures.drawing import Shown
 from ..pictures.families import DATA_SETS, Family, family_of
 from ..pictures.keypoints import LEAST_SCORE as LEAST_POINT
-from ..pictures.labels import read_labels
 from ..pictures.outputs import Output, real_outputs
 from ..pictures.picture_file import read_picture
 from ..pictures.show import KINDS, class_names, evidence, shown_in

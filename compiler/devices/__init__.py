@@ -13,8 +13,7 @@ from pathlib import Path
 
 from ..errors import OptionError
 from ..side_file import read_text
-from .profile import Profile, parse
-from .rule import Rule
+from .profile import Profile, Rule, parse
 
 SUFFIX = ".toml"
 _FOLDER = files(__name__) / "profiles"

@@ -19,7 +19,7 @@ from .dispatches import dispatches
 from .index_checks import index_checks
 from .parts import host_parts
 from .tensors import inputs, kept_variables, outputs, placed
-from .version import compiler_version
+from .variant_name import compiler_version
 from .weights import Weights
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...runtime.errors import TflgpuError
 from ..devices import names_profile, profiles
-from ..emit.version import compiler_version
+from ..emit.variant_name import compiler_version
 from ..errors import OptionError, WorkerError
 from ..litert.child import Child
 from ..litert.reference import litert_version

@@ -12,7 +12,7 @@ from distributed.comm import resolve_address
 from distributed.security import Security
 
 from ...runtime.cache.folder import fingerprint
-from ..emit.version import compiler_version
+from ..emit.variant_name import compiler_version
 from ..errors import ModelFileError, WorkerError
 from .batches import batches
 from .cluster import PATIENCE, SETTINGS, Cluster

@@ -14,8 +14,7 @@ from ..errors import ModelError, OptionError, WorkerError
 from ..keep_f32 import TOLERANCE
 from ..options import Options
 from ..sizing.tuning_table import Table, read_table, write_table
-from .announce import Announce, devices_here, resource
-from .measuring import measure
+from .announce import Announce, devices_here, measure, resource
 from .parcel import pack
 from .scheduled import Scheduled
 from .tasks import Task, matrix

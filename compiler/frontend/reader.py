@@ -17,13 +17,12 @@ from ...runtime.litert.dataflow import OMITTED
 from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
-from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
 from .model_file import Model, ModelFile, content_of, distinct, name_of, release
 from .operands import check_operands, set_result_types
 from .operator_options import operator_options, subgraphs_of
-from .quantization import read_quantization
+from .quantization import read_blocks, read_quantization
 from .sparsity import densify
 from .tflite_schema import DTYPES
 

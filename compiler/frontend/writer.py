@@ -14,8 +14,8 @@ import tflite
 
 from ..errors import ModelError, PassError
 from ..ir import Graph, Op, Tensor
-from .blockwise import DETAILS, write_blocks
 from .constants import encode
+from .quantization import DETAILS, write_blocks
 from .tflite_schema import (
     CUSTOM,
     DTYPES,

@@ -1,6 +1,6 @@
 """The search for operators to keep in single precision, so that an f16 model is accurate enough."""
 
-from .error import relative_error
+from .losses import relative_error
 from .search import AUTO, TOLERANCE, settle
 
 __all__ = ["AUTO", "TOLERANCE", "relative_error", "settle"]

@@ -11,7 +11,7 @@ from ..frontend.model_file import Model
 from ..ir import Array, Shape
 from ..litert.reference import Reference
 from ..trial_input import trial_input
-from .error import relative_error
+from .losses import relative_error
 
 PATCHES = 8
 """Rows and columns of even patches in an input like a picture."""

@@ -18,7 +18,7 @@ from threading import Timer
 from types import TracebackType
 from typing import Any
 
-from ...runtime.litert.kernels import KernelSet
+from ...runtime.litert.module import KernelSet
 from ..errors import ModelError
 from ..frontend.model_file import Model
 from ..ir import Array

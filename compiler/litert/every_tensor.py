@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from ...runtime.litert.kernels import KernelSet
+from ...runtime.litert.module import KernelSet
 from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError, PassError
 from ..frontend.model_file import Model

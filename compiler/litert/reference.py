@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import InputError, TflgpuError
-from ...runtime.litert.kernels import KernelSet, kernel_options
-from ...runtime.litert.module import interpreter_module
+from ...runtime.litert.module import KernelSet, interpreter_module, kernel_options
 from ...runtime.plan.records import TensorInfo
 from ...runtime.quiet import without_notices
 from ..errors import ModelError

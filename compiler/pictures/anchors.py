@@ -14,7 +14,7 @@ import numpy as np
 from ..ir import Array
 from .boxes import Box, Boxes, certain_of
 from .candidates import distinct
-from .labels import label
+from .classes import label
 from .outputs import Output
 
 STRIDES = ((8, 16, 16, 16), (16, 32, 32, 32), (8, 16, 32, 32, 32), (4,))

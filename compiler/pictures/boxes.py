@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
+from .classes import label
 from .drawing import color, text_size
-from .labels import label
 from .outputs import Output
 
 LEAST_SCORE = 0.5

@@ -10,7 +10,7 @@ import numpy as np
 from ...runtime.errors import InputError
 from ..ir import Array
 from .boxes import LEAST_SCORE, Box, Boxes, certain_of
-from .labels import label
+from .classes import label
 from .outputs import Output
 
 MOST_OVERLAP = 0.45

@@ -1,13 +1,15 @@
-"""Classification: the best classes of an output with one score for each."""
+"""Classification: names of classes, and the best of an output with one score for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from .labels import label
+from ...runtime.errors import InputError
+from ..side_file import read_text
 from .outputs import Output
 
 BEST = 5
@@ -42,3 +44,16 @@ def best_classes(output: Output, names: Sequence[str]) -> list[Class]:
     scores = output.values.reshape(-1)
     order = np.argsort(-scores, kind="stable")[:BEST]
     return [Class(i, label(names, i), float(scores[i])) for i in map(int, order)]
+
+
+def read_labels(path: Path) -> tuple[str, ...]:
+    """The lines of a file of class names (InputError)."""
+    names = read_text(path, "the labels in", InputError).splitlines()
+    if not names:
+        raise InputError(f"{path} contains no labels; it must have one per line")
+    return tuple(names)
+
+
+def label(names: Sequence[str], number: int) -> str:
+    """The name of a class, or its number if it has none."""
+    return names[number] if 0 <= number < len(names) else f"class {number}"

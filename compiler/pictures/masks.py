@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 
 from ..ir import Array
+from .classes import label
 from .drawing import color
-from .labels import label
 from .outputs import Output
 
 OPACITY = 0.6

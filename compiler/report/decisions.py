@@ -12,7 +12,7 @@ from typing import Any
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
 from ..choices import each_choice
-from ..emit.version import compiler_version
+from ..emit.variant_name import compiler_version
 from ..errors import Finding
 from ..frontend.model_file import Model
 from ..frontend.reader import read

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ... import runtime
-from ...runtime.litert.kernels import KernelSet
+from ...runtime.litert.module import KernelSet
 from ...runtime.plan.records import TensorInfo
 from .. import pipeline
 from ..devices.attached import attached_device

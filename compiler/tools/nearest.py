@@ -16,7 +16,7 @@ from itertools import combinations
 from math import isfinite
 from typing import get_args
 
-from ...runtime.litert.kernels import KernelSet
+from ...runtime.litert.module import KernelSet
 from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError
 from ..ir import Array

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dataflow import check_dataflow
-from .kernels import KernelSet, kernel_options
-from .module import interpreter_module
+from .module import KernelSet, interpreter_module, kernel_options
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]

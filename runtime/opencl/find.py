@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,7 +20,6 @@ from . import starting
 from .drivers import VENDORS, chosen_place
 from .info import describe
 from .library import OpenCLError, call, driver_call, query
-from .pocl import pocl_version
 from .trials import known
 
 if TYPE_CHECKING:
@@ -172,3 +172,21 @@ def preference(info: DeviceInfo) -> tuple[Any, ...]:
         pocl_version(info.version),
         info.compute_units,
     )
+
+
+_VERSION = re.compile(r"PoCL (\d+(?:\.\d+)*)(-rc(\d+))?")
+
+
+def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
+    """A key that orders platform versions by PoCL's version; a release follows its candidates.
+
+    >>> pocl_version("OpenCL 3.0 PoCL 3.1+debian") > pocl_version("OpenCL 3.0 PoCL 3.0-rc2")
+    True
+    >>> pocl_version("OpenCL 3.0 PoCL 3.0") > pocl_version("OpenCL 3.0 PoCL 3.0-rc2")
+    True
+    """
+    match = _VERSION.search(platform_version)
+    if not match:
+        return ((), False, 0)
+    numbers = tuple(int(number) for number in match[1].split("."))
+    return (numbers, match[2] is None, int(match[3] or 0))

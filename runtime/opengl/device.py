@@ -22,8 +22,7 @@ from . import egl
 from .binaries import ProgramBinaries, RestoredShader
 from .callers_memory import ModernglContext, check_memory
 from .fence import Fence, Fences
-from .info import describe
-from .limits import read_limits
+from .info import describe, read_limits
 from .owned import OwnedObjects
 from .textures import TextureRead, TextureWrite
 

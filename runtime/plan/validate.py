@@ -39,6 +39,7 @@ from .limits import (
 from .records import (
     Argument,
     Dispatch,
+    IndexCheck,
     Persistent,
     PlacedTensor,
     Plan,
@@ -48,7 +49,6 @@ from .records import (
 from .seal import dispatch_seal, persistent_seal
 from .storage import NARROW_SIZES, WORD, element_size, item_size, sliced_shape
 from .validate_facts import check_facts, check_reaches, check_schedules
-from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
 
 TARGETS = {
@@ -263,3 +263,30 @@ def _persistent_kernel(plan: Plan, record: Persistent, name: str) -> Iterator[st
     known = record.kernel < len(plan.kernels)
     if known and not problems and record.seal != persistent_seal(plan, record):
         yield f"{name} is not what {plan.kernels[record.kernel].file} was generated for"
+
+
+def check_index_checks(plan: Plan) -> Iterator[str]:
+    previous = 0
+    for check in plan.index_checks:
+        name = f"the indices {check.tensor} of {check.operator}"
+        if not previous <= check.dispatch < len(plan.dispatches):
+            count = len(plan.dispatches)
+            yield f"{name} are checked before dispatch {check.dispatch} of {count}, out of order"
+        previous = check.dispatch
+        shaped = list(check_shape(name, check.shape, "int32"))
+        yield from shaped
+        yield from check_argument(plan, check.place, name)
+        if not shaped:
+            yield from _layout(check, name)
+
+
+def _layout(check: IndexCheck, name: str) -> Iterator[str]:
+    """Whether the runs of bytes and the limits fit the shape."""
+    size, length, pitch = prod(check.shape) * WORD, check.length, check.pitch
+    runs = size // max(length, 1)
+    fits = runs * length == size and length % WORD == 0 and pitch % WORD == 0
+    if size and not (fits and length <= pitch and (runs - 1) * pitch + length <= check.place.size):
+        yield f"{name} of shape {list(check.shape)} do not fit in {check.place.size} bytes"
+    entries = check.shape[-1] if check.shape else 1
+    if len(check.limits) not in (1, entries):
+        yield f"{name} of shape {list(check.shape)} have {len(check.limits)} limits"

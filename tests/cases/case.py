@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graphs import Value
 
-from tflgpu.runtime.litert.kernels import KernelSet
+from tflgpu.runtime.litert.module import KernelSet
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 """Activations that LiteRT's own kernels apply; its convolutions pass over others silently."""

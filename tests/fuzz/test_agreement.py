@@ -27,7 +27,7 @@ from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.child import Child
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.errors import DeviceError, TflgpuError
-from tflgpu.runtime.litert.kernels import KernelSet
+from tflgpu.runtime.litert.module import KernelSet
 
 DRAWN = {"f": "normal", "i": "counts", "u": "counts", "b": "truth", "c": "normal"}
 """The draws of inputs, by the kind of their type."""

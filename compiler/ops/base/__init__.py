@@ -28,7 +28,6 @@ from .launch import (
     linear_launch,
     sliced_grid,
 )
-from .ranges import Range, RangeOf, among_operands, by_attributes, hull
 from .shapes import (
     as_inferred,
     broadcast,
@@ -58,7 +57,18 @@ from .storage import (
     stored_bytes,
 )
 from .tile import Tile, TileLimits, TileShape, choose_tile
-from .traits import NO_TRAITS, Permutable, Traits, Weights, always
+from .traits import (
+    NO_TRAITS,
+    Permutable,
+    Range,
+    RangeOf,
+    Traits,
+    Weights,
+    always,
+    among_operands,
+    by_attributes,
+    hull,
+)
 from .types import ANY, FLOATS, INTEGERS, SMALL_INTEGERS, kernel_dtype
 from .view import StridedLayout, View, row_major_view, sliced_view
 from .window import Window

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from statistics import median
 from time import perf_counter
@@ -28,7 +30,6 @@ from ...options import Options
 from ...scratch import scratch_folder
 from ..trace.events import Trace
 from ..trace.session import Observer
-from .busy import busy as others_busy
 from .kept_roofline import roofline_of
 from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
@@ -249,3 +250,22 @@ def process_peak() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+COMPUTE = """
+from os import getppid
+parent = getppid()
+while getppid() == parent:
+    sum(range(100_000))
+"""
+"""The program: it ends when its parent has."""
+
+
+@contextmanager
+def others_busy(programs: int) -> Iterator[None]:
+    """A block in which this many other processes compute without a pause (OSError)."""
+    with ExitStack() as running:
+        for _ in range(programs):
+            child = running.enter_context(subprocess.Popen([sys.executable, "-c", COMPUTE]))
+            running.callback(child.kill)
+        yield

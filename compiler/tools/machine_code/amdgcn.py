@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...codegen.spirv import ToolError
+from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
 from .programs import compile_to_assembly, count
 from .record import MachineCode, Module

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...codegen.spirv import ToolError
+from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
 from .programs import count, run
 from .record import MachineCode, Module

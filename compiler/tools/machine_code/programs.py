@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...codegen.spirv import ToolError
+from ...codegen.translate import ToolError
 from .record import Module
 
 LIBRARY = Path("/usr/lib/clc")

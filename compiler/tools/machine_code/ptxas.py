@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 
-from ...codegen.spirv import ToolError
+from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
 from .programs import CLANG_PACKAGES, compile_to_assembly, run
 from .record import MachineCode, Module

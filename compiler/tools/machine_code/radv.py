@@ -7,6 +7,7 @@ side of a branch.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
@@ -14,8 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...codegen.spirv import ToolError
-from .environment import variables
+from ...codegen.translate import ToolError
 from .programs import count
 from .record import MachineCode, Module
 
@@ -164,3 +164,18 @@ def _assembly(vulkan: ModuleType, device: Any, executable: Any) -> str:
         for item, text in zip(found, texts, strict=True)
     }
     return by_name[ASSEMBLY]
+
+
+@contextmanager
+def variables(wanted: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for a while; then they are what they were before."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -29,8 +29,8 @@ from tflgpu.compiler.options import Options
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools.benchmark import kept_roofline
 from tflgpu.compiler.tools.benchmark import measure as benchmark
-from tflgpu.compiler.tools.benchmark.busy import busy
 from tflgpu.compiler.tools.benchmark.litert_gpu import Accelerated
+from tflgpu.compiler.tools.benchmark.measure import others_busy
 from tflgpu.compiler.tools.benchmark.result import KernelTime
 from tflgpu.compiler.tools.benchmark.roofline import (
     Roofline,
@@ -82,7 +82,7 @@ def test_other_programs_compute_in_the_block_and_end_with_it(
             started.append(self)
 
     monkeypatch.setattr(subprocess, "Popen", Child)
-    with busy(2):
+    with others_busy(2):
         assert [child.poll() for child in started] == [None, None]
     assert all(child.poll() is not None for child in started)
 

@@ -11,7 +11,7 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.codegen.spirv import ToolError, assemble
+from tflgpu.compiler.codegen.translate import ToolError, assemble
 from tflgpu.runtime.errors import DeviceError
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
 

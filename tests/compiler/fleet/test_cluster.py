@@ -22,7 +22,7 @@ from variant_files import variants
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options
-from tflgpu.compiler.emit.version import compiler_version
+from tflgpu.compiler.emit.variant_name import compiler_version
 from tflgpu.compiler.errors import WorkerError
 from tflgpu.compiler.fleet import cluster, parcel, processes, scheduled
 from tflgpu.compiler.fleet.workers import compile_file

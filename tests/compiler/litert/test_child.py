@@ -17,7 +17,7 @@ from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import child
 from tflgpu.compiler.litert.child import Child, try_run
 from tflgpu.runtime.litert import probe
-from tflgpu.runtime.litert.kernels import KernelSet
+from tflgpu.runtime.litert.module import KernelSet
 
 SOUND = model({"y": call("NEG", x(2, 3))}).content
 

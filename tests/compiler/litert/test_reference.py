@@ -15,7 +15,7 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference, ReferenceMissingError
 from tflgpu.runtime import InputError, TensorInfo
-from tflgpu.runtime.litert.kernels import KernelSet
+from tflgpu.runtime.litert.module import KernelSet
 
 
 def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:

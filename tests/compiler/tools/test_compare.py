@@ -22,7 +22,7 @@ from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.compare import verify
 from tflgpu.compiler.tools.comparison import compare
 from tflgpu.runtime import TensorInfo
-from tflgpu.runtime.litert.kernels import KernelSet
+from tflgpu.runtime.litert.module import KernelSet
 
 
 def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:

@@ -17,7 +17,7 @@ from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.comparison import Comparison
 from tflgpu.compiler.tools.nearest import Asked, Result, against_litert
 from tflgpu.runtime import TensorInfo
-from tflgpu.runtime.litert.kernels import KernelSet
+from tflgpu.runtime.litert.module import KernelSet
 
 INFO = TensorInfo("y", (2,), "float32")
 

@@ -13,8 +13,7 @@ from devices import fake
 
 from tflgpu.runtime import DeviceError, devices
 from tflgpu.runtime.opencl import find, platforms
-from tflgpu.runtime.opencl.find import select_device
-from tflgpu.runtime.opencl.pocl import pocl_version
+from tflgpu.runtime.opencl.find import pocl_version, select_device
 
 
 def test_devices(opencl_device: str) -> None:

@@ -12,7 +12,7 @@ from plans import chain, check, kernel
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.cache.binaries import BINARIES
 from tflgpu.runtime.opengl import egl
-from tflgpu.runtime.opengl.limits import read_limits
+from tflgpu.runtime.opengl.info import read_limits
 from tflgpu.runtime.plan.kernels import Kernel
 from tflgpu.runtime.plan.running import Limits
 

@@ -12,7 +12,7 @@ from devices import unavailable
 from paths import DIGITS_MODEL
 
 import tflgpu
-from tflgpu.compiler.codegen.spirv import ToolError
+from tflgpu.compiler.codegen.translate import ToolError
 from tflgpu.compiler.tools.machine_code import COMPILERS, MachineCode, Module, programs, ptxas
 
 NAMES = ("ptxas", "amdgcn", "ocloc")

@@ -11,7 +11,7 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.codegen.spirv import ToolError, assemble
+from tflgpu.compiler.codegen.translate import ToolError, assemble
 from tflgpu.compiler.tools.machine_code import MachineCode, Module, radv
 from tflgpu.compiler.tools.machine_code.radv import compile_modules
 
