@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..errors import DeviceError
 from ..frozen import dataclass
@@ -66,6 +66,14 @@ class DeviceInfo:
         return f"{self.platform} ({self.version}): {self.name}"
 
 
+class Range(NamedTuple):
+    """A range of bytes of a buffer, as it is bound to a kernel."""
+
+    buffer: Any
+    offset: int
+    size: int
+
+
 class Marker(Protocol):
     """A point in the order of everything that a device was given to do."""
 
@@ -85,16 +93,19 @@ class Marker(Protocol):
 
 
 class Device(Protocol):
-    """An opened device. Its methods raise DeviceError if a driver call fails."""
+    """An opened device. Its methods raise DeviceError if a driver call fails.
+
+    Those with a body are for drivers that cannot do more.
+    """
 
     info: DeviceInfo
     calls: AbstractContextManager[Any]
     """A block for several calls in a row, which take less time in it. Blocks may be nested."""
-    downloads_wait: bool
+    downloads_wait: bool = False
     """Whether `download` waits for what was started, rather than for `finish` or a marker."""
-    has_binaries: bool
+    has_binaries: bool = False
     """Whether the driver returns binaries; if not, `binary` and `restore` return None."""
-    resident_groups: int
+    resident_groups: int = 0
     """Work-groups to launch a persistent kernel with; 0 if the device runs none."""
 
     def unsupported_reason(self, plan: Plan) -> str | None:
@@ -111,11 +122,13 @@ class Device(Protocol):
 
         To be called after each program has run once: some drivers compile at the first launch.
         """
+        return None
 
     def restore(
         self, kernels: Sequence[Kernel], options: str, binary: bytes
     ) -> list[Program] | None:
         """The programs of the kernels that `binary` was made from; None if it cannot be used."""
+        return None
 
     def allocate(self, size: int) -> Buffer:
         """A buffer of at least `size` bytes for kernels to read and write, with any content."""
@@ -139,6 +152,7 @@ class Device(Protocol):
 
         The array may be used as long as the caller likes, even after `release`.
         """
+        return None
 
     def scope(self) -> AbstractContextManager[Callable[[], None]]:
         """A block that yields a function which frees what was allocated, adopted and bound in it.
@@ -151,6 +165,7 @@ class Device(Protocol):
 
     def image(self, buffer: Buffer, offset: int, size: int, texel: int) -> Buffer:
         """That part as an image for kernels to read; a texel of four channels has `texel` bytes."""
+        raise DeviceError(f"kernels in {self.info.target} cannot read images of buffers")
 
     def bind(
         self,
@@ -170,6 +185,7 @@ class Device(Protocol):
 
         Recorded commands can be enqueued but not profiled.
         """
+        return commands
 
     def upload(self, buffer: Buffer, array: Any, offset: int = 0) -> None:
         """Start copying a contiguous array to `offset` of a buffer; keep it until `finish`."""

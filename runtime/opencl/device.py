@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import DeviceInfo
+from ..launch.device import Device, DeviceInfo
 from ..launch.fit import unmet
 from ..plan.kernels import Kernel
 from ..plan.limits import LARGEST_ARGUMENTS, LARGEST_GRID
@@ -48,10 +48,9 @@ _QUEUE_PROFILING_ENABLE = 2
 _PROFILING_COMMAND_START, _PROFILING_COMMAND_END = 0x1282, 0x1283
 
 
-class OpenCLDevice:
-    """An OpenCL device with a context and an in-order queue. Implements `launch.device.Device`."""
+class OpenCLDevice(Device):
+    """An OpenCL device with a context and an in-order queue."""
 
-    downloads_wait = False
     calls: AbstractContextManager[Any] = nullcontext()
     has_binaries = True
 

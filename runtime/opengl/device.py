@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError, DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
+from ..launch.device import Device, Range
 from ..launch.fit import unmet
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
@@ -39,14 +40,6 @@ _SMALLEST = 256
 """Bytes to allocate at least, as OpenGL has no empty buffers."""
 
 
-class Range(NamedTuple):
-    """A range of bytes of a buffer, as it is bound to a kernel."""
-
-    buffer: moderngl.Buffer
-    offset: int
-    size: int
-
-
 @dataclass(frozen=True)
 class Command:
     """A launch of a kernel on ranges of buffers, or a copy of a texture."""
@@ -59,13 +52,12 @@ class Command:
     """Whether a memory barrier must precede it."""
 
 
-class OpenGLDevice:
-    """An OpenGL device with a context. Implements `launch.device.Device`.
+class OpenGLDevice(Device):
+    """An OpenGL device with a context.
 
     The context is current only during calls, on the calling thread.
     """
 
-    resident_groups = 0
     downloads_wait = True
 
     def __init__(self, context: egl.Context) -> None:
@@ -178,17 +170,11 @@ class OpenGLDevice:
         copy = (TextureWrite if writes else TextureRead)(memory.owner, whole.buffer)
         return whole, [Command(copy, (), (1, 1, 1), False)]
 
-    def mapped(self, buffer: Range, size: int) -> None:
-        return None
-
     def scope(self) -> AbstractContextManager[Callable[[], None]]:
         return self._owned.scope()
 
     def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
         return Range(buffer.buffer, buffer.offset + offset, size)
-
-    def image(self, buffer: Range, offset: int, size: int, texel: int) -> Range:
-        raise DeviceError("kernels in GLSL ES 3.1 cannot read images of buffers")
 
     def bind(
         self,
@@ -200,9 +186,6 @@ class OpenGLDevice:
     ) -> Command:
         groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
         return Command(program, tuple(arguments), groups, barrier)
-
-    def record(self, commands: Sequence[Command]) -> Sequence[Command]:
-        return commands
 
     def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:

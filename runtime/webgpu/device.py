@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BuildError, DeviceError, InputError
+from ..errors import BuildError, InputError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import DeviceInfo
+from ..launch.device import Device, DeviceInfo, Range
 from ..launch.fit import unmet
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
@@ -30,14 +30,6 @@ _SMALLEST = 256
 """Bytes to allocate at least, as bindings cannot be empty."""
 
 Command = Dispatch | TextureCopy
-
-
-class Range(NamedTuple):
-    """A range of bytes of a buffer, as it is bound to a kernel."""
-
-    buffer: Any
-    offset: int
-    size: int
 
 
 class Program(NamedTuple):
@@ -60,13 +52,11 @@ class _Buffers(Owned[Any]):
                 item.destroy()
 
 
-class WebGPUDevice:
-    """A device of wgpu. Implements `launch.device.Device`. Any thread may call it."""
+class WebGPUDevice(Device):
+    """A device of wgpu. Any thread may call it.
 
-    resident_groups = 0
-    downloads_wait = False
-    has_binaries = False
-    """What kernels compile to is kept by the drivers themselves."""
+    What kernels compile to is kept by the drivers themselves, so that there are no binaries.
+    """
 
     def __init__(self, info: DeviceInfo, device: Any) -> None:
         self.info = info
@@ -113,14 +103,6 @@ class WebGPUDevice:
                 raise BuildError(kernel.file, _log(error), source) from error
             return Program(pipeline, pipeline.get_bind_group_layout(0))
 
-    def binary(self, programs: Sequence[Program]) -> bytes | None:
-        return None
-
-    def restore(
-        self, kernels: Sequence[Kernel], options: str, binary: bytes
-    ) -> list[Program] | None:
-        return None
-
     def allocate(self, size: int) -> Range:
         return self._allocate(size)
 
@@ -152,17 +134,11 @@ class WebGPUDevice:
         whole = self.allocate(max(size, row * height))
         return whole, [TextureCopy(memory.owner, whole.buffer, row, writes)]
 
-    def mapped(self, buffer: Range, size: int) -> None:
-        return None
-
     def scope(self) -> AbstractContextManager[Callable[[], None]]:
         return self._buffers.scope()
 
     def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
         return Range(buffer.buffer, buffer.offset + offset, _whole(size))
-
-    def image(self, buffer: Range, offset: int, size: int, texel: int) -> Range:
-        raise DeviceError("kernels in WGSL cannot read images of buffers")
 
     def bind(
         self,
@@ -181,9 +157,6 @@ class WebGPUDevice:
         with self._doing("binding the kernels"):
             bindings = self._device.create_bind_group(layout=program.layout, entries=entries)
         return Dispatch(program.pipeline, bindings, groups)
-
-    def record(self, commands: Sequence[Command]) -> Sequence[Command]:
-        return commands
 
     def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         """WebGPU copies whole words, which is what tensors take."""
