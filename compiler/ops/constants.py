@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..ir.dequantize import dequantized
-from .base import ANY, OpDef, broadcast, define, same_as_first
+from .base import ANY, Infer, OpDef, Reference, broadcast, define, same_as_first
 
 
 def _infer_shape(op: Op) -> list[Shape]:
@@ -73,61 +74,33 @@ def _fill(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.full(op.output.shape, arrays[1].reshape(()))]
 
 
+def _shape_of(reference: Reference) -> Infer:
+    """The shape of what a reference computes of constants."""
+    return lambda op: [np.shape(reference(op, ())[0])]
+
+
+def _folded(
+    name: str,
+    infer: Infer,
+    reference: Reference,
+    note: str,
+    dtypes: tuple[str, ...] = ANY,
+    **more: Any,
+) -> OpDef:
+    return OpDef(name, infer, (), reference, dtypes, note, **more)
+
+
+_SHAPE = "of a known shape"
+
 define(
-    OpDef(
-        "BROADCAST_ARGS",
-        lambda op: [_joint_shape(op, ())[0].shape],
-        (),
-        _joint_shape,
-        ANY,
-        note="of constants",
-    ),
-    OpDef("DENSIFY", same_as_first, (), _densify, note="of constants"),
-    OpDef(
-        "DEQUANTIZE",
-        same_as_first,
-        (),
-        _dequantize,
-        ANY,
-        note="of integers and float16",
-        versions=9,
-    ),
-    OpDef("FILL", _infer_fill, (), _fill, ANY, note="the shape must be a constant", versions=5),
-    OpDef(
-        "RANGE",
-        lambda op: [_range(op, ())[0].shape],
-        (),
-        _range,
-        ANY,
-        note="of constants",
-        versions=2,
-    ),
-    OpDef("RANK", lambda op: [()], (), _rank, ANY, "of a known shape", reads_shapes_only=True),
-    OpDef("SHAPE", _infer_shape, (), _shape, ANY, "of a known shape", reads_shapes_only=True),
-    OpDef(
-        "STABLEHLO_IOTA",
-        lambda op: [op.output.shape],
-        (),
-        _iota,
-        ANY,
-        note="LiteRT has no kernel",
-    ),
-    OpDef(
-        "WHERE",
-        lambda op: [_where(op, ())[0].shape],
-        (),
-        _where,
-        ANY,
-        note="of constants",
-        versions=2,
-    ),
-    OpDef(
-        "ZEROS_LIKE",
-        same_as_first,
-        (),
-        _zeros,
-        ANY,
-        "of a known shape",
-        reads_shapes_only=True,
-    ),
+    _folded("BROADCAST_ARGS", _shape_of(_joint_shape), _joint_shape, "of constants"),
+    _folded("DENSIFY", same_as_first, _densify, "of constants", ("float32",)),
+    _folded("DEQUANTIZE", same_as_first, _dequantize, "of integers and float16", versions=9),
+    _folded("FILL", _infer_fill, _fill, "the shape must be a constant", versions=5),
+    _folded("RANGE", _shape_of(_range), _range, "of constants", versions=2),
+    _folded("RANK", lambda op: [()], _rank, _SHAPE, reads_shapes_only=True),
+    _folded("SHAPE", _infer_shape, _shape, _SHAPE, reads_shapes_only=True),
+    _folded("STABLEHLO_IOTA", lambda op: [op.output.shape], _iota, "LiteRT has no kernel"),
+    _folded("WHERE", _shape_of(_where), _where, "of constants", versions=2),
+    _folded("ZEROS_LIKE", same_as_first, _zeros, _SHAPE, reads_shapes_only=True),
 )

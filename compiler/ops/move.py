@@ -235,13 +235,19 @@ def _pads_pixels(aligned: Move, source: Tensor) -> bool:
 
 def move_operator(
     name: str,
-    infer: Infer,
     moves: Moves,
+    infer: Infer | None = None,
     source: int = 0,
     versions: int = 1,
     traits: Traits = NO_TRAITS,
 ) -> OpDef:
-    """The definition of an operator whose outputs are moves of the operand at position `source`."""
+    """The definition of an operator whose outputs are moves of the operand at position `source`.
+
+    `infer` is needed where moves do not have the outputs' shapes, or are not known as early.
+    """
+
+    def shapes(op: Op) -> list[Shape]:
+        return [move.shape for move in moves(op)]
 
     def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
         position = [tensor is op.operand(source) for tensor in op.inputs].index(True)
@@ -249,6 +255,5 @@ def move_operator(
         return [move.apply(arrays[position]).reshape(out.shape) for move, out in results]
 
     rows = implementations(lambda op: op.operand(source), moves)
-    return OpDef(
-        name, infer, rows, reference, ANY, versions=versions, traits=replace(traits, moves=True)
-    )
+    traits = replace(traits, moves=True)
+    return OpDef(name, infer or shapes, rows, reference, ANY, versions=versions, traits=traits)

@@ -53,5 +53,5 @@ define(
         versions=5,
         traits=Traits(moves=True),
     ),
-    move_operator("UNPACK", _infer_unpack, _unpack, versions=6),
+    move_operator("UNPACK", _unpack, _infer_unpack, versions=6),
 )

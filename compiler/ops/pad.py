@@ -58,7 +58,7 @@ def _padded(op: Op) -> Shape:
 _TRAITS = Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands)
 
 define(
-    move_operator("MIRROR_PAD", lambda op: [_padded(op)], _mirrored, versions=3, traits=_TRAITS),
-    move_operator("PAD", lambda op: [_padded(op)], _moves, versions=6, traits=_TRAITS),
-    move_operator("PADV2", lambda op: [_padded(op)], _moves, versions=6, traits=_TRAITS),
+    move_operator("MIRROR_PAD", _mirrored, lambda op: [_padded(op)], versions=3, traits=_TRAITS),
+    move_operator("PAD", _moves, lambda op: [_padded(op)], versions=6, traits=_TRAITS),
+    move_operator("PADV2", _moves, lambda op: [_padded(op)], versions=6, traits=_TRAITS),
 )

@@ -181,8 +181,8 @@ def _keeps_axes(op: Op) -> bool:
 define(
     move_operator(
         "SLICE",
-        _infer_slice,
         lambda op: [_moved(_slice(op))],
+        _infer_slice,
         versions=8,
         traits=Traits(
             always, permutable=Permutable(per_axis=(1, 2)), aliases=True, range=among_operands
@@ -190,8 +190,8 @@ define(
     ),
     move_operator(
         "STRIDED_SLICE",
-        lambda op: [_strided(op).shape],
         lambda op: [_moved(_strided(op).ranges)],
+        lambda op: [_strided(op).shape],
         versions=8,
         traits=Traits(
             identity=lambda op: not (op.constant(3) < 0).any(),
@@ -204,7 +204,6 @@ define(
     ),
     move_operator(
         "SPLIT",
-        lambda op: [m.shape for m in _split(op)],
         _split,
         source=1,
         versions=5,
@@ -218,7 +217,6 @@ define(
     ),
     move_operator(
         "SPLIT_V",
-        lambda op: [m.shape for m in _split(op)],
         _split,
         versions=3,
         traits=Traits(always, permutable=Permutable(axes=2), aliases=True, range=among_operands),

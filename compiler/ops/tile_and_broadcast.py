@@ -46,22 +46,11 @@ def _reverse(op: Op) -> list[Move]:
 
 define(
     move_operator(
-        "BROADCAST_TO",
-        lambda op: [_broadcast(op)[0].shape],
-        _broadcast,
-        versions=4,
-        traits=Traits(always, range=among_operands),
+        "BROADCAST_TO", _broadcast, versions=4, traits=Traits(always, range=among_operands)
     ),
-    move_operator(
-        "REVERSE_V2",
-        lambda op: [_reverse(op)[0].shape],
-        _reverse,
-        versions=4,
-        traits=Traits(range=among_operands),
-    ),
+    move_operator("REVERSE_V2", _reverse, versions=4, traits=Traits(range=among_operands)),
     move_operator(
         "TILE",
-        lambda op: [_tile(op)[0].shape],
         _tile,
         versions=3,
         traits=Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands),

@@ -32,12 +32,6 @@ def _keeps_order(op: Op) -> bool:
     return permutation(op) == list(range(len(op.output.shape)))
 
 
-define(
-    move_operator(
-        "TRANSPOSE",
-        lambda op: [_moves(op)[0].shape],
-        _moves,
-        versions=9,
-        traits=Traits(_keeps_order, range=among_operands),
-    )
-)
+_TRAITS = Traits(_keeps_order, range=among_operands)
+
+define(move_operator("TRANSPOSE", _moves, versions=9, traits=_TRAITS))
