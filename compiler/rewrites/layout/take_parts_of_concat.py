@@ -32,9 +32,20 @@ def take_parts_of_concat(graph: Graph, target: Target) -> Iterator[Attempt]:
         if parts is None:
             yield Attempt((concat, op), "it takes a part of an operand")
             continue
+        if len(parts) > 1 and _stays(graph, concat):
+            reason = "the concatenation stays, and copies of its operands are more launches"
+            yield Attempt((concat, op), reason)
+            continue
         yield Attempt((concat, op))
         _read(graph, op, concat, parts)
         _remove_unread(graph, concat)
+
+
+def _stays(graph: Graph, concat: Op) -> bool:
+    """Whether something else reads a concatenation than slices that can take its operands."""
+    readers = graph.consumers(concat.output)
+    taking = (each.name in SLICES and _parts(graph, each, concat) is not None for each in readers)
+    return graph.is_output(concat.output) or not all(taking)
 
 
 def _parts(graph: Graph, op: Op, concat: Op) -> list[Tensor] | None:

@@ -60,6 +60,11 @@ def test_a_part_of_a_computed_operand_stays_a_slice(start: int, stop: int) -> No
     assert_declines(taken(start, stop), "it takes a part of an operand", take_parts_of_concat)
 
 
+def test_several_operands_stay_together_if_others_read_them_too() -> None:
+    source = f"{taken(0, 5)} z = TANH(t)\n output z"
+    assert_declines(source, "the concatenation stays", take_parts_of_concat)
+
+
 @pytest.mark.parametrize(("start", "stop"), [(2, 5), (0, 5), (2, 8), (1, 5)])
 def test_numbers_agree(start: int, stop: int, tmp_path: Path) -> None:
     assert_agrees(tmp_path, taken(start, stop), off=[take_parts_of_concat])
