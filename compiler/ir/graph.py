@@ -228,6 +228,10 @@ class Graph:
         """Whether a tensor is an output, or read by an operator that is not among `ops`."""
         return self.is_output(tensor) or any(op not in ops for op in self.consumers(tensor))
 
+    def is_used(self, tensor: Tensor) -> bool:
+        """Whether a tensor is an output, or read by an operator."""
+        return self.leaves(tensor, ())
+
     def __iter__(self) -> Iterator[Op]:
         return iter(self.ops)
 

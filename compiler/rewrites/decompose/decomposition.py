@@ -102,13 +102,12 @@ class Decomposition:
         removed: set[Op] = set()
         while waiting:
             source = waiting.pop()
-            if source and source not in removed and not any(map(self._needed, source.outputs)):
+            if source is None or source in removed:
+                continue
+            if not any(self.graph.is_used(tensor) for tensor in source.outputs):
                 waiting += [self.graph.producer(tensor) for tensor in source.reads]
                 self.graph.remove(source)
                 removed.add(source)
-
-    def _needed(self, tensor: Tensor) -> bool:
-        return bool(self.graph.consumers(tensor)) or self.graph.is_output(tensor)
 
 
 def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:

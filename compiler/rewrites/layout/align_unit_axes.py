@@ -176,7 +176,7 @@ class _Border:
                 self._reshape(moved[tensor], tensor)
         for tensor in self._inputs:
             producer = self._graph.producer(tensor)
-            if producer is not None and not self._graph.leaves(tensor, ()):
+            if producer is not None and not self._graph.is_used(tensor):
                 self._graph.remove(producer)
 
     def _like(self, tensor: Tensor) -> Tensor:

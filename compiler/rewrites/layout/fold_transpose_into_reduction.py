@@ -48,6 +48,6 @@ def _fold(graph: Graph, transpose: Op, op: Op) -> None:
     graph.set_outputs(op, (kept,))
     op.attrs = {**op.attrs, "keep_dims": True}
     graph.set_inputs(op, (source, constant(f"{result.name}/axes", own)))
-    if not graph.consumers(transpose.output) and not graph.is_output(transpose.output):
+    if not graph.is_used(transpose.output):
         graph.remove(transpose)
     graph.add(Op("RESHAPE", (kept,), (result,), {"new_shape": result.shape}, op.index))

@@ -29,5 +29,5 @@ def merge_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
         order, later = permutation(first), permutation(second)
         both = np.array([order[axis] for axis in later], np.int32)
         graph.set_inputs(second, (first.operand(0), constant(f"{second.output.name}/order", both)))
-        if not graph.consumers(first.output) and not graph.is_output(first.output):
+        if not graph.is_used(first.output):
             graph.remove(first)

@@ -195,8 +195,7 @@ class _Border:
                 self._transpose(moved[tensor], tensor, self.order, producer.index)
         for tensor in self.inputs:
             source = self._source(tensor)
-            needed = self.graph.consumers(tensor) or self.graph.is_output(tensor)
-            if source is not None and not needed:
+            if source is not None and not self.graph.is_used(tensor):
                 self.graph.remove(source)
 
     def _shape(self, shape: Shape) -> Shape:

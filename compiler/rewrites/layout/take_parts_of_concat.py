@@ -106,7 +106,7 @@ def _read(graph: Graph, op: Op, concat: Op, parts: list[Tensor]) -> None:
 
 def _remove_unread(graph: Graph, concat: Op) -> None:
     """Remove a concatenation that nothing reads, and then those that only it read."""
-    if graph.consumers(concat.output) or graph.is_output(concat.output):
+    if graph.is_used(concat.output):
         return
     producers = [graph.producer(tensor) for tensor in concat.reads]
     graph.remove(concat)

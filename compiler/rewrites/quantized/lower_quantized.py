@@ -46,7 +46,7 @@ def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
             yield Attempt((source, op))
             graph.replace(op.output, source.operand(0))
             graph.remove(op)
-            if not graph.consumers(source.output) and not graph.is_output(source.output):
+            if not graph.is_used(source.output):
                 source.operand(0).name = source.output.name
                 graph.remove(source)
 
