@@ -9,16 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    OpDef,
-    bhwc,
-    broadcast,
-    define,
-    row_major,
-    slice_count,
-)
+from .base import Implementation, Launch, OpDef, bhwc, broadcast, define, row_major, slice_count
 from .elementwise import rank_fits
 
 COLUMNS = 4

@@ -7,17 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import (
-    ANY,
-    FLOATS,
-    INTEGERS,
-    OpDef,
-    Range,
-    broadcast,
-    define,
-    hull,
-    same_as_first,
-)
+from .base import ANY, FLOATS, INTEGERS, OpDef, Range, broadcast, define, hull, same_as_first
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")

@@ -17,16 +17,7 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    OpDef,
-    bhwc,
-    define,
-    row_major,
-    same_as_first,
-    slice_count,
-)
+from .base import Implementation, Launch, OpDef, bhwc, define, row_major, same_as_first, slice_count
 from .elementwise import flattens
 from .lines import SQUARES, SUM, Lines, group_size, too_few_parts
 from .row_slices import no_long_rows

@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from ..ir import Op, Shape
-from .affine_moves import Axis, Move
-from .base import (
-    Permutable,
-    Traits,
-    always,
-    among_operands,
-    define,
-)
-from .move import move_operator
+from .base import Permutable, Traits, always, among_operands, define
+from .move import Axis, Move, move_operator
 
 
 def paddings(op: Op) -> list[tuple[int, int]]:

@@ -17,15 +17,7 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    OpDef,
-    Traits,
-    among_operands,
-    define,
-    sliced_grid,
-)
+from .base import Implementation, Launch, OpDef, Traits, among_operands, define, sliced_grid
 from .resize import infer
 
 NEAREST = "tflgpu.resize_bilinear_integers"

@@ -16,15 +16,7 @@ import numpy as np
 from ..ir import Array, Op
 from ..target import Target
 from . import numpy_functions
-from .base import (
-    ANY,
-    Launch,
-    OpDef,
-    define,
-    linear_launch,
-    row_major,
-    same_as_first,
-)
+from .base import ANY, Launch, OpDef, define, linear_launch, row_major, same_as_first
 from .elementwise import Formula
 
 RESCALE_INTEGERS = "tflgpu.rescale_integers"

@@ -9,15 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    ANY,
-    Launch,
-    OpDef,
-    define,
-    linear_grid,
-    normalize_axis,
-    row_major,
-)
+from .base import ANY, Launch, OpDef, define, linear_grid, normalize_axis, row_major
 
 
 def _axes(op: Op) -> tuple[int, int]:

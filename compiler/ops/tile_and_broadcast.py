@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from ..ir import Op
-from .affine_moves import Axis, Move
-from .base import (
-    Permutable,
-    Traits,
-    always,
-    among_operands,
-    broadcast,
-    define,
-    normalize_axis,
-)
-from .move import move_operator
+from .base import Permutable, Traits, always, among_operands, broadcast, define, normalize_axis
+from .move import Axis, Move, move_operator
 
 
 def _tile(op: Op) -> list[Move]:

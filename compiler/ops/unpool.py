@@ -10,15 +10,7 @@ from __future__ import annotations
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import (
-    Launch,
-    OpDef,
-    Window,
-    define,
-    image_shape,
-    linear_grid,
-    row_major,
-)
+from .base import Launch, OpDef, Window, define, image_shape, linear_grid, row_major
 from .pool import infer, window
 
 

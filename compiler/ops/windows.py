@@ -20,17 +20,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import (
-    ANY,
-    FLOATS,
-    Launch,
-    OpDef,
-    Traits,
-    among_operands,
-    define,
-    linear_grid,
-    row_major,
-)
+from .base import ANY, FLOATS, Launch, OpDef, Traits, among_operands, define, linear_grid, row_major
 from .elementwise import ELEMENTWISE, Formula
 
 TAKE = "tflgpu.take_windows"

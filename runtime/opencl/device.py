@@ -24,16 +24,7 @@ from .command_buffers import EXTENSION, LEAKING, CommandBuffers
 from .functions import functions_of
 from .images import image_copy
 from .info import device_platform, orders_atomics, shares_addresses, shares_memory
-from .library import (
-    OpenCLError,
-    OwnedHandles,
-    call,
-    driver_call,
-    handles,
-    make,
-    query,
-    sizes,
-)
+from .library import OpenCLError, OwnedHandles, call, driver_call, handles, make, query, sizes
 from .marker import OpenCLMarker, wait_for
 from .memory import SLOW_SUB_BUFFERS, Address, OpenCLMemory
 from .programs import OpenCLPrograms, Program
