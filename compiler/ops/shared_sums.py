@@ -135,6 +135,7 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> L
             "window": window,
             "inputs": weights.shape[-1],
             "parts": parts,
+            "at_once": _at_once(tile, target),
         },
         group=group,
         batches=1,
