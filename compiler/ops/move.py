@@ -176,13 +176,14 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
         ]
         apart = prod(source(op).shape[turned + 1 :])
         grid = linear_grid(prod(move.shape[:-1]) // target.lanes)
-        variables = {**launch.variables, "apart": apart}
+        elements = prod(move.shape)
+        variables = {**launch.variables, "apart": apart, "elements": elements}
         return replace(launch, template="move/move_columns.jinja", grid=grid, variables=variables)
 
     return (
         Implementation("move", sliced, whole_images),
-        row_major("move_rows", rows, whole_rows),
         row_major("move_columns", side_by_side, few_rows),
+        row_major("move_rows", rows, in_rows),
         row_major("move_linear", linear),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
     )

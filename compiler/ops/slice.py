@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
+from .affine_moves import Axis, Move
 from .base import Permutable, Traits, always, among_operands, define, normalize_axis
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 @dataclass(frozen=True)

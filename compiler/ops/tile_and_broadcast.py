@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..ir import Op
+from .affine_moves import Axis, Move
 from .base import Permutable, Traits, always, among_operands, broadcast, define, normalize_axis
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 def _tile(op: Op) -> list[Move]:

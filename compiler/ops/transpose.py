@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..ir import Op
+from .affine_moves import Axis, Move
 from .base import Traits, among_operands, define
-from .move import Axis, Move, move_operator
+from .move import move_operator
 
 
 def permutation(op: Op) -> list[int]:
