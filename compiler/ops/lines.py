@@ -91,10 +91,10 @@ class Lines:
         grid = (team, lines, 1) if team else linear_grid(lines)
         return self._launch("reduce/elements.jinja", "_linear", grid, team, variables)
 
-    def by_rows(self) -> Launch:
-        """Along the last axis, slice by slice, and element by element over the rest."""
-        *outer, columns = self.op.operand(0).shape
-        lines = prod(outer)
+    def by_rows(self, axes: int = 1) -> Launch:
+        """Along the last axes, slice by slice, and element by element over the rest."""
+        shape = self.op.operand(0).shape
+        lines, columns = prod(shape[:-axes]), prod(shape[-axes:])
         variables = {"lines": lines, "columns": columns}
         return self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
 
@@ -126,6 +126,25 @@ class Lines:
             group=(team, 1, 1) if team else None,
             flops=self.flops,
         )
+
+
+def several(shape: Shape, axes: Collection[int]) -> list[int]:
+    """Those of the axes, in order, along which there is more than one element."""
+    return [axis for axis, size in enumerate(shape) if axis in axes and size > 1]
+
+
+def axes_of_rows(shape: Shape, axes: Collection[int], target: Target) -> int:
+    """How many last axes are a line of at least a slice; 0 if lines lie otherwise.
+
+    Several are one only if the last has whole slices, since there may be gaps between its rows.
+    """
+    walked = several(shape, axes)
+    if not walked or several(shape, range(walked[0], len(shape))) != walked:
+        return 0
+    count = len(shape) - walked[0]
+    columns = prod(shape[-count:])
+    whole = columns == shape[-1] or shape[-1] % target.lanes == 0
+    return count if whole and columns >= target.lanes else 0
 
 
 def _merged(shape: Shape, axes: Collection[int]) -> tuple[Shape, set[int]]:

@@ -19,8 +19,8 @@ from ..ir import Array, Op
 from ..target import Target
 from .base import Implementation, Launch, OpDef, bhwc, define, row_major, same_as_first, slice_count
 from .elementwise import flattens
-from .lines import SQUARES, SUM, Lines, group_size, too_few_parts
-from .row_slices import no_long_rows
+from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, too_few_parts
+from .row_slices import no_row_slices
 
 NAME = "tflgpu.normalization"
 
@@ -91,14 +91,18 @@ def _linear(op: Op, target: Target) -> Launch:
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
-    if _axes(op) != (len(op.output.shape) - 1,):
-        return "the mean is not over rows"
-    return no_long_rows(op, target)
+    if not axes_of_rows(op.output.shape, _axes(op), target):
+        return "the mean is not over rows of whole slices"
+    return no_row_slices(op, target, op.epilogue_inputs, op.operand(0))
+
+
+def _rows(op: Op, target: Target) -> Launch:
+    return _lines(op).by_rows(axes_of_rows(op.output.shape, _axes(op), target))
 
 
 IMPLEMENTATIONS = (
     Implementation("normalization", _sliced, _whole_images),
-    row_major("normalization_rows", lambda op, _: _lines(op).by_rows(), _long_rows),
+    row_major("normalization_rows", _rows, _long_rows),
     row_major("normalization_linear", _linear),
 )
 

@@ -28,8 +28,18 @@ from .base import (
     slice_count,
 )
 from .elementwise import Formula
-from .lines import LARGEST, SMALLEST, SUM, Fold, Lines, group_size, too_few_parts
-from .row_slices import no_whole_rows
+from .lines import (
+    LARGEST,
+    SMALLEST,
+    SUM,
+    Fold,
+    Lines,
+    axes_of_rows,
+    group_size,
+    several,
+    too_few_parts,
+)
+from .row_slices import no_row_slices, no_whole_rows
 
 
 @dataclass(frozen=True)
@@ -174,14 +184,22 @@ def _long_rows(op: Op, target: Target) -> str | None:
     if reason is not None:
         return reason
     shape, reduced = op.operand(0).shape, axes(op)
-    several = [axis for axis, size in enumerate(shape) if size > 1]
-    last = [axis for axis in several if axis in reduced]
-    if not last or several[-len(last) :] != last:
+    last = several(shape, reduced)
+    if not last or several(shape, range(last[0], len(shape))) != last:
         return "it does not reduce the last axes"
     results, count = _rows(op)
     if results >= target.device.work_items:
         return f"{results} results already keep the device busy"
     return too_few_parts(count, results, target)
+
+
+def _in_slices(op: Op, target: Target) -> str | None:
+    """A work-item reduces what lies in a row slice by slice."""
+    if not axes_of_rows(op.operand(0).shape, axes(op), target):
+        return "it does not reduce rows of whole slices"
+    if not REDUCTIONS[op.name].fold.lanes:
+        return "no intrinsic joins the lanes of a slice"
+    return nan_by_place(op, target) or no_row_slices(op, target, (), op.operand(0))
 
 
 def _across_rows(op: Op, target: Target) -> str | None:
@@ -231,10 +249,15 @@ def _columns(op: Op, target: Target) -> Launch:
     return _lines(op).by_columns(target, axes(op))
 
 
+def _by_rows(op: Op, target: Target) -> Launch:
+    return _lines(op).by_rows(axes_of_rows(op.operand(0).shape, axes(op), target))
+
+
 IMPLEMENTATIONS = (
     Implementation("reduce_group", _grouped, _all_pixels),
     Implementation("reduce", _sliced, _pixels_only),
     row_major("reduce_group_linear", _grouped_rows, _long_rows),
+    row_major("reduce_rows", _by_rows, _in_slices),
     row_major("reduce_columns", _columns, _across_rows),
     row_major("reduce_linear", lambda op, _: _lines(op).by_elements(axes(op))),
 )

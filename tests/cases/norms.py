@@ -118,6 +118,8 @@ def norms() -> Iterator[Case]:
         "a picture": ((2, 5, 7, 19), (1, 2, 3)),
         "rows": ((1, 5, 7, 3), (1,)),
         "channels of many axes": ((1, 2, 3, 5, 37), (4,)),
+        "rows, and an axis of one": ((1, 2, 3, 5, 37), (0, 4)),
+        "several rows": ((2, 3, 5, 2, 16), (2, 3, 4)),
         "groups": ((2, 3, 5, 2, 7), (1, 2, 4)),
     }
     for name, (shape, axes) in shapes.items():

@@ -44,6 +44,15 @@ def reductions() -> Iterator[Case]:
         yield Case(operator, "32 channels", wide)
         many = call(operator, x(2, 9, 11, 6, draw=draw), ints(1, 2), keep_dims=True)
         yield Case(operator, "many pixels", many)
+        for shape, reduced in (
+            ((2, 3, 5, 2, 37), (4,)),
+            ((1, 3, 1, 2, 37), (0, 4)),
+            ((2, 3, 5, 2, 16), (2, 3, 4)),
+            ((2, 3, 5, 2, 7), (3, 4)),
+        ):
+            rows = call("ABS", x(*shape, draw=draw))
+            value = call("NEG", call(operator, rows, ints(*reduced), keep_dims=False))
+            yield Case(operator, f"rows of {shape} over {reduced}", value)
         for subset in ((0,), (1, 3), (2, 3)):
             rows = call("ABS", x(2, 3, 5, 2, 32, draw=draw))
             value = call("NEG", call(operator, rows, ints(*subset), keep_dims=False))

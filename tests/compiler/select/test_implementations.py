@@ -111,6 +111,15 @@ WHOLE_ROWS = transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4)
 IMAGE = transpose(x(1, 3, 5, 32), 0, 2, 3, 1)
 
 
+SUMS_OF_ROWS = call("SUM", x(1, 3, 5, 2, 37), ints(0, 4), keep_dims=True)
+
+
+SUMS_OF_SEVERAL_ROWS = call("SUM", x(2, 3, 5, 2, 32), ints(2, 3, 4), keep_dims=True)
+
+
+SUMS_OF_SEVERAL_RAGGED_ROWS = call("SUM", x(2, 3, 5, 2, 33), ints(3, 4), keep_dims=True)
+
+
 SIDES = known(np.array([(0, 0)] * 4 + [(2, 1)], np.int32))
 
 
@@ -172,6 +181,10 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SUMS_ACROSS_ROWS, "cpu_avx512", ["reduce_columns"]),
         (SUMS_ACROSS_ROWS, "gpu", ["reduce_linear"]),
         (SUMS_OF_RAGGED_ROWS, "cpu_avx512", ["reduce_linear"]),
+        (SUMS_OF_ROWS, "cpu_avx512", ["reduce_rows"]),
+        (SUMS_OF_ROWS, "gpu", ["reduce_group_linear"]),
+        (SUMS_OF_SEVERAL_ROWS, "cpu_avx512", ["reduce_rows"]),
+        (SUMS_OF_SEVERAL_RAGGED_ROWS, "cpu_avx512", ["reduce_linear"]),
         (WHOLE_ROWS, "cpu_avx512", ["move_rows"]),
         (WHOLE_ROWS, "gpu", ["move_linear"]),
         (IMAGE, "cpu_avx512", ["move_columns"]),
