@@ -1,8 +1,9 @@
-"""CONV_3D, and CONV_2D with computed weights: a direct kernel on row-major tensors.
+"""CONV_3D, and CONV_2D, with computed weights: a direct kernel on row-major tensors.
 
 x [batch, depth, rows, columns, inputs], weights [depth, rows, columns, inputs, outputs].
 
-`rewrites/decompose/` makes CONV_3D_TRANSPOSE a CONV_3D; here are its window and its shapes.
+`rewrites/decompose/` makes CONV_3D by constant weights a CONV_2D, and CONV_3D_TRANSPOSE a CONV_3D;
+here are their windows and shapes.
 Weights [depth, rows, columns, outputs, inputs], x [batch, depth, rows, columns, inputs].
 """
 
@@ -138,7 +139,10 @@ def _infer_transpose(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef("CONV_3D", _infer, (row_major("conv_3d", _build),)),
+    OpDef(
+        *("CONV_3D", _infer, (row_major("conv_3d", _build),)),
+        note="by constant weights becomes CONV_2D",
+    ),
     OpDef(
         *("CONV_3D_TRANSPOSE", _infer_transpose),
         note="becomes CONV_3D; the output's shape must be a constant",

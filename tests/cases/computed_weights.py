@@ -59,6 +59,13 @@ def computed_weights() -> Iterator[Case]:
             for bias in (None, w(7)):
                 value = call("CONV_3D", x(2, 5, 7, 4, 3), w(3, 2, 3, 3, 7), bias, **options)
                 yield Case("CONV_3D", f"{padding} by {stride} {bias is None}", value)
+            for sizes in ((1, 1, 1), (3, 1, 1), (1, 2, 3)):
+                value = call("CONV_3D", x(2, 5, 7, 4, 3), w(*sizes, 3, 7), None, **options)
+                yield Case("CONV_3D", f"{padding} by {stride} of {sizes}", value)
+            value = call(
+                "CONV_3D", x(2, 5, 7, 4, 3), call("ABS", x(3, 2, 3, 3, 7)), w(7), **options
+            )
+            yield Case("CONV_3D", f"computed weights {padding} by {stride}", value)
 
 
 def computed_weights_of_other_kinds() -> Iterator[Case]:
