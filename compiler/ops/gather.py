@@ -17,8 +17,6 @@ from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from .base import (
     ANY,
-    Build,
-    Implementation,
     Launch,
     OpDef,
     Traits,
@@ -188,10 +186,6 @@ def _launch(
     )
 
 
-def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
-    return (row_major(name, build),)
-
-
 _INDEXED = Traits(moves=True, indexes=True)
 _READ = replace(_INDEXED, range=among_operands)
 _CLAMPED = (
@@ -201,7 +195,7 @@ _CLAMPED = (
 
 define(
     OpDef(
-        *("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
+        *("GATHER", _infer_gather, (row_major("gather", _gather),), _reference_gather, ANY),
         note=_CLAMPED,
         versions=8,
         traits=_READ,
@@ -209,18 +203,18 @@ define(
     OpDef(
         "GATHER_ND",
         _infer_gather_nd,
-        _kernel("gather_nd", _gather_nd),
+        (row_major("gather_nd", _gather_nd),),
         _reference_gather_nd,
         ANY,
         _CLAMPED,
         versions=6,
         traits=_READ,
     ),
-    OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
+    OpDef("ONE_HOT", _infer_one_hot, (row_major("one_hot", _one_hot),), _reference_one_hot, ANY),
     OpDef(
         "SCATTER_ND",
         _infer_scatter_nd,
-        _kernel("scatter_nd", _scatter_nd),
+        (row_major("scatter_nd", _scatter_nd),),
         _reference_scatter_nd,
         ANY,
         note="the output's shape must be a constant; updates out of bounds are left out, where "

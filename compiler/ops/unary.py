@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import (
-    ANY,
-    FLOATS,
-    INTEGERS,
-    among_operands,
-)
+from .base import ANY, FLOATS, INTEGERS, among_operands
 from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)

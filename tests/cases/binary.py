@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphs import (
-    call,
-    w,
-    x,
-)
+from graphs import call, w, x
 
 from tflgpu.compiler.ir import Shape
 

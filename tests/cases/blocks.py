@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import (
-    call,
-    ints,
-    known,
-    typed,
-    x,
-    xi,
-)
+from graphs import call, ints, known, typed, x, xi
 
 from .case import Case
 

@@ -6,17 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from flatbuffers import flexbuffers
-from graphs import (
-    Call,
-    Part,
-    call,
-    ints,
-    known,
-    typed,
-    w,
-    x,
-    xi,
-)
+from graphs import Call, Part, call, ints, known, typed, w, x, xi
 
 from .case import Case
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import (
-    Call,
-    call,
-    ints,
-    known,
-    w,
-    x,
-)
+from graphs import Call, call, ints, known, w, x
 
 from .case import Case
 

@@ -6,15 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from graphs import (
-    Call,
-    Input,
-    Value,
-    call,
-    known,
-    w,
-    x,
-)
+from graphs import Call, Input, Value, call, known, w, x
 
 from tflgpu.compiler.ir import Shape
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import (
-    Value,
-    call,
-    ints,
-    known,
-    w,
-    x,
-)
+from graphs import Value, call, ints, known, w, x
 
 from .case import Case
 from .convolutions import conv, depthwise, window

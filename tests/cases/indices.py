@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import (
-    Call,
-    Part,
-    Value,
-    call,
-    ints,
-    known,
-    largest,
-    number,
-    typed,
-    w,
-    x,
-    xi,
-)
+from graphs import Call, Part, Value, call, ints, known, largest, number, typed, w, x, xi
 
 from tflgpu.compiler.ir import Shape
 

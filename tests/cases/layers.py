@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from graphs import (
-    Value,
-    call,
-    ints,
-    w,
-    x,
-)
+from graphs import Value, call, ints, w, x
 
 from .case import Case
 

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import (
-    Call,
-    Value,
-    call,
-    ints,
-    known,
-    parts,
-    quantized,
-    typed,
-    w,
-    x,
-    xi,
-    xq,
-)
+from graphs import Call, Value, call, ints, known, parts, quantized, typed, w, x, xi, xq
 
 from tflgpu.compiler.ir import Shape
 

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from graphs import (
-    Input,
-    Value,
-    call,
-    ints,
-    number,
-    w,
-    x,
-)
+from graphs import Input, Value, call, ints, number, w, x
 
 from .case import Case
 

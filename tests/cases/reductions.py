@@ -6,17 +6,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations
 
 import numpy as np
-from graphs import (
-    Value,
-    call,
-    ints,
-    known,
-    number,
-    transpose,
-    typed,
-    x,
-    xi,
-)
+from graphs import Value, call, ints, known, number, transpose, typed, x, xi
 
 from .case import Case
 

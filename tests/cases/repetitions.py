@@ -6,16 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from graphs import (
-    Value,
-    call,
-    ints,
-    known,
-    parts,
-    typed,
-    x,
-    xi,
-)
+from graphs import Value, call, ints, known, parts, typed, x, xi
 
 from .case import Case
 

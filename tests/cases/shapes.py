@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import (
-    Call,
-    Value,
-    call,
-    ints,
-    known,
-    typed,
-    w,
-    x,
-    xi,
-)
+from graphs import Call, Value, call, ints, known, typed, w, x, xi
 
 from tflgpu.compiler.ir import Shape
 

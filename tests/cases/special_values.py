@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import (
-    Call,
-    call,
-    ints,
-    known,
-    largest,
-    typed,
-    x,
-    xi,
-)
+from graphs import Call, call, ints, known, largest, typed, x, xi
 
 from .case import Case
 

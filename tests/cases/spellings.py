@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from graphs import (
-    Value,
-    call,
-    ints,
-    number,
-    x,
-)
+from graphs import Value, call, ints, number, x
 
 from .case import Case
 

@@ -7,16 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from graphs import (
-    Call,
-    Input,
-    Value,
-    call,
-    ints,
-    known,
-    w,
-    x,
-)
+from graphs import Call, Input, Value, call, ints, known, w, x
 
 from tflgpu.compiler.ir import Shape
 

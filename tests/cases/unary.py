@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from graphs import (
-    call,
-    typed,
-    x,
-    xi,
-)
+from graphs import call, typed, x, xi
 
 from tflgpu.compiler.ir import Shape
 

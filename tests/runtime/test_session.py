@@ -10,16 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plans import (
-    LENGTH,
-    Parts,
-    chain,
-    chain_result,
-    copy,
-    opener,
-    pair,
-    single,
-)
+from plans import LENGTH, Parts, chain, chain_result, copy, opener, pair, single
 
 from tflgpu.runtime import DeviceError, InputError
 from tflgpu.runtime.plan.records import PlacedTensor, Region, TensorInfo

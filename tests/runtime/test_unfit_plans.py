@@ -9,17 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plans import (
-    ADD,
-    Parts,
-    broken,
-    chain,
-    copy,
-    kernel,
-    misaligned,
-    opener,
-    pair,
-)
+from plans import ADD, Parts, broken, chain, copy, kernel, misaligned, opener, pair
 
 from tflgpu.runtime import BuildError, DeviceError, PlanError, load
 from tflgpu.runtime.opencl import find

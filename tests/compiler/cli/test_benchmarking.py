@@ -32,10 +32,7 @@ from tflgpu.compiler.tools.benchmark import measure as benchmark
 from tflgpu.compiler.tools.benchmark.litert_gpu import Accelerated
 from tflgpu.compiler.tools.benchmark.measure import others_busy
 from tflgpu.compiler.tools.benchmark.result import KernelTime
-from tflgpu.compiler.tools.benchmark.roofline import (
-    Roofline,
-    bytes_moved,
-)
+from tflgpu.compiler.tools.benchmark.roofline import Roofline, bytes_moved
 from tflgpu.runtime import devices as devices_present
 
 PNG = b"\x89PNG\r\n\x1a\n"

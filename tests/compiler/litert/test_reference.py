@@ -8,11 +8,10 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from graphs.addition import addition
 from numpy.typing import NDArray
 
 from tflgpu.compiler.errors import ModelError
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference, ReferenceMissingError
 from tflgpu.runtime import InputError, TensorInfo
 from tflgpu.runtime.litert.module import KernelSet
@@ -20,16 +19,6 @@ from tflgpu.runtime.litert.module import KernelSet
 
 def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
-
-def addition() -> bytes:
-    """c = a + b over [1, 3, 5, 7]."""
-    a, b, c = (Tensor(name, (1, 3, 5, 7)) for name in "abc")
-    graph = Graph("addition")
-    graph.add(Op("ADD", (a, b), (c,), {"fused_activation_function": "NONE"}))
-    graph.inputs, graph.input_names = [a, b], ["a", "b"]
-    graph.outputs, graph.output_names = [c], ["c"]
-    return write(graph)
 
 
 @pytest.mark.parametrize("kernels", get_args(KernelSet))

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 from graphs import model
+from graphs.addition import addition
 from graphs.interfaces import quantized_classifier
 from numpy.typing import NDArray
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options
 from tflgpu.compiler.frontend.model_file import Model
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Array, Graph, Op, Tensor
+from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.tools import compare as verification
@@ -31,16 +31,6 @@ def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:
 
 def feed(inputs: Sequence[TensorInfo]) -> Mapping[str, Array]:
     return {info.name: normal(*info.shape) for info in inputs}
-
-
-def addition() -> bytes:
-    """c = a + b over [1, 3, 5, 7]."""
-    a, b, c = (Tensor(name, (1, 3, 5, 7)) for name in "abc")
-    graph = Graph("addition")
-    graph.add(Op("ADD", (a, b), (c,), {"fused_activation_function": "NONE"}))
-    graph.inputs, graph.input_names = [a, b], ["a", "b"]
-    graph.outputs, graph.output_names = [c], ["c"]
-    return write(graph)
 
 
 @pytest.mark.parametrize(("largest", "tolerance"), [(0.5, 1e-4), (1.0, 1e-4), (40.0, 4e-3)])

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import array
 import gc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from devices import Attached, is_gpu
-from plans import LENGTH, chain, chain_result, copy, pair
+from plans import LENGTH, chain_result, copy, pair
 
 from tflgpu.runtime import DeviceError, InputError, Session, load
 from tflgpu.runtime.plan.records import TensorInfo
-
-
-@pytest.fixture
-def session(tmp_path: Path, attached: Attached) -> Iterator[Session]:
-    folder = chain(target=attached.target).write(tmp_path)
-    with load(folder, device=attached.device) as loaded:
-        loaded.poison()
-        yield loaded
 
 
 def check(result: Any, inputs: Any) -> None:

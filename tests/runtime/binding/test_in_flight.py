@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from devices import Attached
 from plans import LENGTH, Parts, chain, chain_result, copy, pair, single
 
 from tflgpu.runtime import DeviceError, InputError, Session, load
@@ -20,14 +19,6 @@ from tflgpu.runtime.binding.bound import BoundRun
 from tflgpu.runtime.copies import CopyOut
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.plan.records import TensorInfo
-
-
-@pytest.fixture
-def session(tmp_path: Path, attached: Attached) -> Iterator[Session]:
-    folder = chain(target=attached.target).write(tmp_path)
-    with load(folder, device=attached.device) as loaded:
-        loaded.poison()
-        yield loaded
 
 
 def check(result: Any, inputs: Any) -> None:

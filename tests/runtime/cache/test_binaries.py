@@ -22,12 +22,7 @@ import tflgpu
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import BuildError, load
 from tflgpu.runtime.cache import binaries
-from tflgpu.runtime.cache.binaries import (
-    BINARIES,
-    binary_key,
-    device_key,
-    read_binary,
-)
+from tflgpu.runtime.cache.binaries import BINARIES, binary_key, device_key, read_binary
 from tflgpu.runtime.cache.variant import read_plan
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
 from tflgpu.runtime.plan.records import Plan, TensorInfo

@@ -11,10 +11,7 @@ from typing import Any
 
 from devices import Attached
 from plans import chain, check
-from plans.processes import (
-    compile_for_ever,
-    load_for_ever,
-)
+from plans.processes import compile_for_ever, load_for_ever
 from platforms import linux
 
 from tflgpu.runtime import PlanError
