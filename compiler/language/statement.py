@@ -167,9 +167,12 @@ class Printer:
     def _lines(self, body: Statements, visible: frozenset[str]) -> list[str]:
         flat, _ = _flat(body.items, visible)
         lines: list[str] = []
+        here: set[str] = set()
         for item in _initialized(flat):
             lines += self._printed(item, visible)
             if isinstance(item, Declare):
+                assert item.name not in here, f"a kernel declares {item.name} twice in a block"
+                here.add(item.name)
                 visible |= {item.name}
         return lines
 
