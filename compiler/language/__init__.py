@@ -17,7 +17,7 @@ from .expression import (
     expression,
     float_text,
 )
-from .functions import clamp, every, horner, maximum, minimum, select
+from .functions import clamp, coordinate, every, horner, maximum, minimum, select
 from .language import GLSL, LANGUAGES, OPENCL, PIXELS, VULKAN, WGSL, Language
 from .types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
 
@@ -52,6 +52,7 @@ __all__ = [
     "Text",
     "clamp",
     "common_type",
+    "coordinate",
     "every",
     "expression",
     "float_text",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 
 from .expression import (
     FALSE,
@@ -69,6 +70,18 @@ def horner(*terms: tuple[Operand, int]) -> Expression:
             else:
                 constant += own.value
     return index + constant
+
+
+def coordinate(index: Operand, axis: int, shape: Sequence[int]) -> Expression:
+    """Where a flat index into a shape lies along an axis; the index must be within the shape.
+
+    >>> index = Name("index")
+    >>> [coordinate(index, axis, (2, 5, 7)) for axis in range(3)], coordinate(index, 1, (1, 5))
+    ([index / 35, index / 7 % 5, index % 7], index)
+    """
+    place = expression(index) // prod(shape[axis + 1 :])
+    size = shape[axis]
+    return place % size if size == 1 or prod(shape[:axis]) > 1 else place
 
 
 def every(*conditions: Expression) -> Expression:

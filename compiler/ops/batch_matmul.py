@@ -71,7 +71,6 @@ def _launch(
             "columns": columns,
             "batches": batches,
             "a_transposed": bool(op.attrs.get("adj_x", False)),
-            "prod": prod,
             "rows_each": rows_each,
             **variables,
         },

@@ -145,7 +145,8 @@ def _infer_one_hot(op: Op) -> list[Shape]:
 
 def _one_hot(op: Op, target: Target) -> Launch:
     axis = _one_hot_axis(op)
-    variables = {"depth": op.output.shape[axis], "inner": prod(op.output.shape[axis + 1 :])}
+    shape = op.output.shape
+    variables = {"axis": axis, "depth": shape[axis], "inner": prod(shape[axis + 1 :])}
     return _launch(op, "move/one_hot.jinja", {"x": 0, "on": 2, "off": 3}, variables)
 
 

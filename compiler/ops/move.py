@@ -53,11 +53,6 @@ def _keeps_slices(move: Move, lanes: int) -> bool:
     return channel.of == 3 and channel.step == 1 and channel.start % lanes == 0
 
 
-def _extent(shape: Shape, axes: Sequence[int]) -> int:
-    """How many elements some axes of a shape have."""
-    return prod(shape[axis] for axis in axes)
-
-
 SHORTEST_ROW = 2
 """How many elements of a row are worth a work-item of their own, at least."""
 
@@ -137,11 +132,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 linear_grid(prod(tensor.shape)),
                 {"x": source(op)},
                 {"y": tensor},
-                variables={
-                    "move": move,
-                    "source": Source(move, source(op).shape).find,
-                    "extent": partial(_extent, move.shape),
-                },
+                variables={"move": move, "source": Source(move, source(op).shape).find},
                 view=_row_major_view(tensor, source(op), move),
             )
             for move, tensor in zip(moves(op), op.results, strict=True)

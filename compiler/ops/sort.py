@@ -137,17 +137,18 @@ def _launch(op: Op, template: str, steps: int) -> Launch:
     """One work-item per value, which takes `steps` comparisons with others."""
     values = op.operand(0)
     size, span = values.shape[-1], _span(op)
-    blocks = -(-size // span)
+    rows, blocks = values.elements // size, -(-size // span)
     reads = dict(zip(("x", "origins"), op.reads, strict=False))
     return Launch(
         template,
-        (min(span, size), blocks * (values.elements // size), 1),
+        (min(span, size), rows * blocks, 1),
         reads,
         {"y": op.outputs[0], "places": op.outputs[1]},
         variables={
             **op.attrs,
             "count": min(op.attrs["count"], span),
             "size": size,
+            "rows": rows,
             "blocks": blocks,
             "kept": op.output.shape[-1],
             "step": 1 << (op.attrs["length"].bit_length() - 1),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
@@ -181,7 +180,7 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
         return image_launch(op, target, "move/rearrange.jinja", variables)
 
     def linear(op: Op, target: Target) -> Launch:
-        variables = {"find": lambda *at: find(op, at, 1), "prod": prod}
+        variables = {"find": lambda *at: find(op, at, 1)}
         return linear_launch(op, "move/rearrange_linear.jinja", variables)
 
     return (

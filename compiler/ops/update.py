@@ -6,7 +6,6 @@ tflgpu.update is the same in the tensor's own memory, of which it writes that pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
@@ -32,7 +31,6 @@ def _build(op: Op, target: Target) -> Launch:
         "move/update.jinja",
         linear_grid(op.output.elements),
         reads={"x": op.operand(0), "part": op.operand(1), "starts": op.operand(2)},
-        variables={"prod": prod},
     )
 
 
@@ -42,7 +40,6 @@ def _build_in_place(op: Op, target: Target) -> Launch:
         "move/update_in_place.jinja",
         linear_grid(op.operand(1).elements),
         reads={"part": op.operand(1), "starts": op.operand(2)},
-        variables={"prod": prod},
     )
 
 

@@ -19,6 +19,7 @@ from tflgpu.compiler.language import (
     Operand,
     Operation,
     clamp,
+    coordinate,
     every,
     horner,
     maximum,
@@ -66,6 +67,14 @@ def test_horner_is_the_row_major_index() -> None:
     for a, b, c, d in product(range(2), range(3), range(1, 6), range(-2, 5)):
         place = np.ravel_multi_index((a, b, c - 1, d + 2), sizes)
         assert value(index, a=a, b=b, c=c, d=d) == place
+
+
+def test_coordinates_are_remainders_only_where_they_must_be() -> None:
+    shape = (1, 3, 1, 5)
+    texts = [coordinate(INDEX, axis, shape).text for axis in range(4)]
+    assert texts == ["0", "i / 5", "0", "i % 5"]
+    found = [coordinate(Number(13), axis, shape).value for axis in range(4)]
+    assert found == [int(place) for place in np.unravel_index(13, shape)]
 
 
 @pytest.mark.parametrize("coordinate", [X, X + 2, X - 1, X * 6 + Y * 3, 2 - X * 4])
