@@ -143,9 +143,14 @@ def _comment(name: str, users: list[GeneratedLaunch]) -> str:
         *rendered.described,
         *(["multiplies and adds in half precision"] if rendered.source.half else []),
         f"grid {grid} in groups of {group}",
-        *(f"operators {item.title}: {_tensors(item.rendered)}" for item in users),
+        *(f"{_operators(item)}: {_tensors(item.rendered)}" for item in users),
     ]
     return "\n".join(f"// {line}" for line in lines)
+
+
+def _operators(launch: GeneratedLaunch) -> str:
+    several = len(launch.op.origins or launch.op.ops) > 1
+    return f"operator{'s' if several else ''} {launch.title}"
 
 
 def computed(op: Op) -> str:
