@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..language import INT, Array, Expression, Name, Number, Operand, expression
-from ..language.statement import Assign, Declare, Statements
+from ..language.statement import Assign, Declare, Statements, assignment
 from .control import Body
 
 
@@ -24,7 +24,10 @@ NONE = Statements(())
 
 def assigned(target: Expression, sign: str, value: Operand) -> Statements:
     """The assignment of a value to a variable or an element."""
-    return Statements((Assign(str(target), sign, str(expression(value))),))
+    known = expression(value)
+    if sign == "=":
+        return Statements((assignment(target.text, known),))
+    return Statements((Assign(target.text, sign, known.text),))
 
 
 def variable(value: Operand, name: str) -> Declared:

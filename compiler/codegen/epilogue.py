@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ..ir import Op, Tensor
-from ..language import FLOAT, Expression, Name
-from ..language.statement import Assign, Declare, Statement, statements
+from ..language import FLOAT, Expression, Name, Text
+from ..language.statement import Declare, Statement, assignment, statements
 from ..ops.base import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
@@ -36,7 +36,7 @@ class Chain:
 
     def start(self, tensor: Tensor, value: str) -> None:
         """Start with a value that the kernel has computed."""
-        self._assign(tensor, value)
+        self._assign(tensor, Text(value, FLOAT))
 
     def hold(self, values: Iterable[tuple[Tensor, str]]) -> None:
         """Further values that the kernel has computed."""
@@ -107,11 +107,11 @@ class Chain:
         places = [language.lane(place, lane, lanes) for lane in range(lanes)] or [place]
         entries = [operands.entry(op.operand(1), Name(text)) for text in places]
         text = language.convert(self._kind, ", ".join(entries)) if lanes else entries[0]
-        self._assign(op.output, text, f"  // {op.name}")
+        self._assign(op.output, Text(text, FLOAT), f"  // {op.name}")
 
-    def _assign(self, tensor: Tensor, value: object, remark: str = "") -> None:
+    def _assign(self, tensor: Tensor, value: Expression, remark: str = "") -> None:
         if self._last is None:
-            self.statements.append(Declare(self._kind, "v", value=str(value), remark=remark))
+            self.statements.append(Declare(self._kind, "v", value=value.text, remark=remark))
         else:
-            self.statements.append(Assign("v", "=", str(value), remark))
+            self.statements.append(assignment("v", value, remark))
         self._last = tensor

@@ -81,6 +81,8 @@ class KernelSource:
     """Names of the intrinsics it calls."""
     body: str
     """The rendered template, indented."""
+    hinted: bool
+    """Whether its loops have hints for compilers."""
 
     @property
     def alone(self) -> bool:

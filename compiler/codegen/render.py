@@ -126,6 +126,7 @@ def render(
         half=binding.half,
         intrinsics=frozenset(binding.used),
         body=Printer(target.language, target.lanes).text(body, frozenset(declared)),
+        hinted=body.hinted,
     )
     return RenderedLaunch(
         source,

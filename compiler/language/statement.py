@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from .expression import Expression, Operation
 from .language import Language
 
 WIDTH = 100
@@ -44,6 +45,19 @@ class Assign:
     """`=`, or an operator before it."""
     value: str
     remark: str = ""
+
+
+COMPOUND = frozenset("+-*/")
+"""The operators that also assign, with `=` behind them."""
+
+
+def assignment(target: str, value: Expression, remark: str = "") -> Assign:
+    """Assigns a value; one that begins with the target itself only says what happens to it."""
+    if isinstance(value, Operation) and value.parts[0] in COMPOUND:
+        sign, left, right = value.parts
+        if left.text == target:
+            return Assign(target, f"{sign}=", right.text, remark)
+    return Assign(target, "=", value.text, remark)
 
 
 @dataclass(slots=True)
@@ -87,6 +101,11 @@ class Statements:
         """About how many lines it has."""
         return sum(map(_length, self.items))
 
+    @property
+    def hinted(self) -> bool:
+        """Whether a loop in it has a hint for compilers."""
+        return any(map(_hinted, self.items))
+
 
 def statements(values: Iterable[object]) -> Statements:
     """Statements, and text between them of one a line."""
@@ -109,6 +128,14 @@ def _length(item: Statement) -> int:
     if isinstance(item, Loop):
         return max(item.body.length, 2)
     return item.then.length + item.other.length + 1 if isinstance(item, If) else 1
+
+
+def _hinted(item: Statement) -> bool:
+    if isinstance(item, Loop):
+        return bool(item.hint) or item.body.hinted
+    if isinstance(item, If):
+        return item.then.hinted or item.other.hinted
+    return isinstance(item, Copy) and item.body.hinted
 
 
 def _lines(text: str) -> Iterator[Line]:
