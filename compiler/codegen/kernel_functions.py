@@ -11,6 +11,7 @@ from ..language import (
     INT,
     INTS,
     Call,
+    Cast,
     Expression,
     Language,
     Name,
@@ -56,11 +57,16 @@ class KernelFunctions:
 
     def to_int(self, value: Operand) -> Expression:
         """Integers of floats, whose fractions are cut, or of truth values."""
-        return Call(self._casts["int"], value, type=self._int)
+        return self._converted("int", value, self._int)
 
     def to_float(self, value: Operand) -> Expression:
         """Floats of integers."""
-        return Call(self._casts["float"], value, type=self._float)
+        return self._converted("float", value, self._float)
+
+    def _converted(self, kind: str, value: Operand, type: str) -> Expression:
+        if self.language.casts_as_in_c and not self.lanes:
+            return Cast(kind, value, type)
+        return Call(self._casts[kind], value, type=type)
 
     def equals(self, a: Expression, b: Operand) -> Expression:
         return a.equals(b)

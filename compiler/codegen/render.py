@@ -30,6 +30,7 @@ from ..language import (
     Call,
     Expression,
     Operand,
+    Real,
     Text,
     clamp,
     coordinate,
@@ -39,7 +40,7 @@ from ..language import (
     select,
 )
 from ..language.comment import in_comment
-from ..language.expression import ATOM, UNARY, Real
+from ..language.expression import ATOM, UNARY
 from ..language.statement import Copy, Declare, Line, Printer, Statements, statements
 from ..language.types import BOOL
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, bhwc, kernel_dtype
@@ -407,7 +408,7 @@ class _OperandsAt:
         if is_literal(tensor):
             return self._literal(tensor)
         found = self.binding.operands[tensor]
-        return str(found.broadcast(self.position, self.output.shape))
+        return found.broadcast(self.position, self.output.shape).within(ATOM)
 
     def entry(self, tensor: Tensor, index: Expression) -> str:
         return str(self.binding.operands[tensor].entry(index))

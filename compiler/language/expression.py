@@ -370,6 +370,19 @@ class Call(Expression):
         return f"{function}({', '.join([argument.text for argument in arguments])})"
 
 
+class Cast(Expression):
+    """A conversion as in C: the name of a type in parentheses, and what is converted."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, value: Operand, type: str) -> None:
+        super().__init__(type, UNARY, (name, expression(value)))
+
+    def _print(self) -> str:
+        name, value = self.parts
+        return f"({name}){value.within(ATOM)}"
+
+
 class Element(Expression):
     """An element of an array."""
 

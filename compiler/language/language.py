@@ -69,6 +69,8 @@ class Language:
     writes_beside: bool = True
     """Whether a buffer may be bound as one that is only read while the kernel writes elsewhere in
     it."""
+    casts_as_in_c: bool = False
+    """Whether the type of a conversion of a single value is in parentheses, as in C."""
     counts_elements: bool = False
     """Whether buffers are arrays of a stated number of elements, so that indices are checked
     against constants."""
@@ -184,6 +186,7 @@ OPENCL = Language(
     roll="#pragma unroll 1",
     vector_stores=True,
     images=True,
+    casts_as_in_c=True,
 )
 """OpenCL C 1.2."""
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...language import FLOAT, FLOATS, Expression, Language, Operand, Text
+from ...language import FLOAT, FLOATS, Expression, Language, Operand, Operation, Real
 from ...target import Target
 from ..memory import Buffer
 
@@ -142,8 +142,7 @@ class ElementCodec(Codec, ABC):
         if not self.zero_point:
             return stored
         sign = "-" if self.zero_point > 0 else "+"
-        kind = FLOATS if stored.type == FLOATS else FLOAT
-        return Text(f"({stored} {sign} {abs(self.zero_point)}.0f)", kind)
+        return Operation(sign, stored, Real(abs(self.zero_point)))
 
     def _integers(self, memory: Buffer, intrinsic: str, value: object) -> object:
         """The integers that are stored for floats; what is stored as it is stays."""
