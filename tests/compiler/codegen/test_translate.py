@@ -43,6 +43,10 @@ def test_loops_over_registers_are_unrolled_by_a_hint_or_written_out() -> None:
     assert len(loops) > 2
     for file in loops:
         assert "sum[p" not in written[file]
+    extension = "#extension GL_EXT_control_flow_attributes : require"
+    with_hints = {file for file, text in hinted.items() if "unroll]]" in text}
+    assert {file for file, text in hinted.items() if extension in text} == with_hints
+    assert with_hints < hinted.keys()
     assert not any("unroll" in text for text in written.values())
 
 

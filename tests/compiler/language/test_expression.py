@@ -10,8 +10,10 @@ import pytest
 from tflgpu.compiler.language import (
     FALSE,
     FLOAT,
+    INT,
     INTS,
     TRUE,
+    Cast,
     Element,
     Expression,
     Name,
@@ -118,6 +120,8 @@ def test_texts(found: Expression, text: str) -> None:
     ("found", "text"),
     [
         (V + 1.0 + W + 2.0, "v + 1.0f + w + 2.0f"),
+        (Cast("int", V, INT) * 2 + Cast("int", V + 1.0, INT), "(int)v * 2 + (int)(v + 1.0f)"),
+        (-Cast("float", X, FLOAT), "-((float)x)"),
         (V + (W + 1.0), "v + (w + 1.0f)"),
         (V * (W * 0.5), "v * (w * 0.5f)"),
         (0.5 * V - W * V, "0.5f * v - w * v"),

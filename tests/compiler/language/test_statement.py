@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflgpu.compiler.language import GLSL, OPENCL
+from tflgpu.compiler.language import FLOAT, GLSL, OPENCL, Name
 from tflgpu.compiler.language.statement import (
     Assign,
     Copy,
@@ -13,6 +13,7 @@ from tflgpu.compiler.language.statement import (
     Printer,
     Statement,
     Statements,
+    assignment,
     statements,
 )
 
@@ -44,6 +45,26 @@ def test_a_declaration_takes_the_assignment_after_it() -> None:
     assert text(Declare("int", "at"), Assign("at", "+=", "gx")) == "  int at;\n  at += gx;"
     assert text(Declare("int", "at", 2), Assign("at", "=", "gx")) == "  int at[2];\n  at = gx;"
     assert text(Declare("int", "a"), USE, Assign("a", "=", "1")).count("int a;") == 1
+
+
+def test_an_assignment_says_what_happens_to_its_target() -> None:
+    """Only where the target comes first, since the order of floats is that of the formula."""
+    v, w = Name("v", FLOAT), Name("w", FLOAT)
+    found = [
+        text(assignment("v", value)) for value in (v + w, v - (w + 1.0), v / (w * w), w + v, v < w)
+    ]
+    assert found == [
+        *("  v += w;", "  v -= w + 1.0f;", "  v /= w * w;"),
+        *("  v = w + v;", "  v = v < w;"),
+    ]
+    assert text(assignment("v", v + w + w)) == "  v = v + w + w;"
+
+
+def test_hints_are_found_within_statements() -> None:
+    loop = Loop("for (;;)", body(USE), "#pragma unroll")
+    assert body(If("a", body(), body(Copy(body(loop))))).hinted
+    assert body(Loop("for (;;)", body(loop))).hinted
+    assert not body(Loop("for (;;)", body(USE)), V, USE).hinted
 
 
 def test_a_copy_has_braces_only_where_names_meet() -> None:
