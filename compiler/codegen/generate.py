@@ -54,6 +54,8 @@ class Kernels:
     """The kernels as the plan lists them."""
     sources: Mapping[str, str]
     """The source of each kernel, by file."""
+    comments: Mapping[str, str]
+    """The comment at the top of each, by file."""
     host_steps: Mapping[Op, int]
     """The parts that run on LiteRT, with the number of launches before each."""
 
@@ -89,15 +91,16 @@ def generate(
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
     for item in launches:
         users[item.kernel].append(item)
-    records, sources = [], {}
+    records, sources, comments = [], {}, {}
     for source, number in numbers.items():
         name = f"{source.name}_{number:03}"
         file = f"kernels/{number:03}_{source.name}{source.language.suffix}"
-        frame = source.frame(name, _comment(name, users[number]))
+        comments[file] = _comment(name, users[number])
+        frame = source.frame(name, comments[file])
         text, bodies = fill(frame, [(number, source.text)])
         records.append(source.record(name, file, text, bodies))
         sources[file] = text
-    return Kernels(tuple(launches), tuple(records), sources, host_steps)
+    return Kernels(tuple(launches), tuple(records), sources, comments, host_steps)
 
 
 def _places(

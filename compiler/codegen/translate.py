@@ -35,8 +35,16 @@ class Translated:
         return tuple(Companion(file, hashlib.sha256(data).digest()) for file, data in files)
 
 
-def translate(kernels: tuple[Kernel, ...], sources: Mapping[str, str], target: str) -> Translated:
-    """The kernels and files in a target's form (ToolError if a program for it is missing)."""
+def translate(
+    kernels: tuple[Kernel, ...],
+    sources: Mapping[str, str],
+    comments: Mapping[str, str],
+    target: str,
+) -> Translated:
+    """The kernels and files in a target's form (ToolError if a program for it is missing).
+
+    `comments` has the comment at the top of each source, which translations lose.
+    """
     if target not in ("vulkan", "metal"):
         return Translated(kernels, dict(sources), {})
     needed = {kernel.file: kernel.extensions for kernel in kernels}
@@ -47,8 +55,8 @@ def translate(kernels: tuple[Kernel, ...], sources: Mapping[str, str], target: s
     if target == "vulkan":
         return Translated(kernels, dict(sources), modules)
     metal = {
-        file.removesuffix(".spv") + ".metal": to_metal(module, file)
-        for file, module in modules.items()
+        file.removesuffix(".comp") + ".metal": f"{comment}\n{to_metal(module, file)}"
+        for (file, comment), module in zip(comments.items(), modules.values(), strict=True)
     }
     renamed = [
         replace(

@@ -50,7 +50,7 @@ def emit(
     merged = merge(kernels, dispatched, allocation.target)
     records = (*kernels.records, *(item.kernel for item in merged))
     sources = {**kernels.sources, **{item.kernel.file: item.source for item in merged}}
-    shipped = translate(records, sources, options.target)
+    shipped = translate(records, sources, kernels.comments, options.target)
     host = host_parts(graph, kernels.host_steps, allocation, options.custom_ops)
     arena = allocation.arena
     plan = Plan(

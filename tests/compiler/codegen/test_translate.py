@@ -63,7 +63,9 @@ def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
     plan = from_bytes((folder / "plan.tflgpu").read_bytes())
     assert {Path(kernel.file).suffix for kernel in plan.kernels} == {".metal"}
     for kernel in plan.kernels:
-        assert f"kernel void {kernel.name}(" in (folder / kernel.file).read_text()
+        source = (folder / kernel.file).read_text()
+        assert source.startswith(f"// {Path(kernel.file).stem[4:]}_{Path(kernel.file).stem[:3]}: ")
+        assert f"kernel void {kernel.name}(" in source
     with pytest.raises(DeviceError, match="kernels for opencl, glsl and wgsl, not for metal"):
         tflgpu.load(folder)
 
