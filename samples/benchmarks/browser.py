@@ -3,9 +3,9 @@
     python samples/benchmarks/browser.py FOLDER MODEL...
     cd FOLDER && npm install @litertjs/core && python3 -m http.server
 
-Each network is compiled for WebGPU and exported; FOLDER/index.html runs it and LiteRT.js in turn. LiteRT.js
-compiles no kernel twice in a page, so that a start of its own needs a page of its own: with
-?network=network_0, and so on, the page measures one of them, with ?runs=5 by so many runs.
+Each network is compiled for WebGPU and exported; FOLDER/index.html runs it and LiteRT.js in turn.
+LiteRT.js compiles no kernel twice in a page, so that a start of its own needs a page of its own:
+with ?network=network_0, and so on, the page measures one of them, with ?runs=5 by so many runs.
 """
 
 from __future__ import annotations
