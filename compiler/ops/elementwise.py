@@ -33,9 +33,10 @@ from .base import (
     linear_grid,
     row_major,
     same_as_first,
+    slice_count,
     sliced_grid,
 )
-from .row_slices import no_whole_rows
+from .row_slices import no_long_rows
 
 Formula = Callable[..., Any]
 """Computes an operator from the functions it may call, its operands, and attributes as keywords.
@@ -194,25 +195,27 @@ def _linear(op: Op, target: Target) -> Launch:
     )
 
 
-def _whole_rows(op: Op, target: Target) -> str | None:
-    return no_whole_rows(op, target, read_in_store(op))
+def _long_rows(op: Op, target: Target) -> str | None:
+    return no_long_rows(op, target, read_in_store(op))
 
 
 def _rows(op: Op, target: Target) -> Launch:
-    slices = op.output.elements // target.lanes
+    columns = op.output.shape[-1]
+    parts = slice_count(columns, target)
+    items = op.output.elements // columns * parts
     return Launch.of(
         op,
         "elementwise/elementwise_rows.jinja",
-        linear_grid(slices),
+        linear_grid(items),
         reads={},
-        variables={"slices": slices},
+        variables={"items": items, "parts": parts, "columns": columns},
         flops=op.output.elements,
     )
 
 
 IMPLEMENTATIONS = (
     Implementation("elementwise", _sliced, rank_fits),
-    row_major("elementwise_rows", _rows, _whole_rows),
+    row_major("elementwise_rows", _rows, _long_rows),
     row_major("elementwise_linear", _linear),
 )
 

@@ -34,12 +34,14 @@ def no_row_slices(
     return None
 
 
-def no_long_rows(op: Op, target: Target) -> str | None:
-    """Why rows of at least a slice cannot be computed as a whole; None if they can."""
+def no_long_rows(
+    op: Op, target: Target, operands: Sequence[Tensor], source: Tensor | None = None
+) -> str | None:
+    """Why rows are shorter than a slice, or cannot be computed in slices; None if they can."""
     columns = _columns(op.output)
     if columns < target.lanes:
         return f"rows of {columns} elements do not fill a slice"
-    return no_row_slices(op, target, op.epilogue_inputs, op.operand(0))
+    return no_row_slices(op, target, operands, source)
 
 
 def no_whole_rows(

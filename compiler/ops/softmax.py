@@ -73,7 +73,7 @@ def _few_pixels(op: Op, target: Target) -> str | None:
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
-    return _over_channels(op, target) or no_long_rows(op, target)
+    return _over_channels(op, target) or no_long_rows(op, target, op.epilogue_inputs, op.operand(0))
 
 
 def _channels(op: Op, target: Target) -> str | None:

@@ -132,6 +132,12 @@ WIDE_IMAGE = transpose(x(1, 5, 5, 32), 0, 2, 3, 1)
 SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 32), x(3, 1, 5, 2, 1)))
 
 
+RAGGED_SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 37), x(3, 1, 5, 2, 1)))
+
+
+SHORT_SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 7), x(3, 1, 5, 2, 1)))
+
+
 TOP, _ = largest(x(2, 4000), 10)
 
 
@@ -195,6 +201,8 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (LONGER_ROWS, "gpu", ["move_linear"]),
         (SINES, "cpu_avx512", ["elementwise_rows"]),
         (SINES, "gpu", ["elementwise_linear"]),
+        (RAGGED_SINES, "cpu_avx512", ["elementwise_rows"]),
+        (SHORT_SINES, "cpu_avx512", ["elementwise_linear"]),
         (TOP, "cpu_avx512", ["top_insertion"]),
         (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
         (transposed(4, 4), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_thin"]),
