@@ -109,7 +109,8 @@ def begins_with_what_it_computes(file: str, source: str) -> None:
     text = "\n".join(comment)
     assert re.search(r"^// \w+: writes \w+ \[[\d, ]*\], ", text, re.M), file
     assert re.search(r"^// grid \d+ x \d+ x \d+ in groups of \d+ x \d+ x \d+$", text, re.M)
-    assert re.search(r"^// operators (\d+ \w|tflgpu\.)", text, re.M)
+    use = re.search(r"^// (operators?) ((?:\d+ \w|tflgpu\.).*?): ", text, re.M)
+    assert use and (use[1] == "operators") == (" + " in use[2])
     assert file.endswith(".wgsl") or "@" not in source
     assert "{{" not in source
 
