@@ -48,6 +48,7 @@ from .layout.cut_axes import cut_axes
 from .layout.drop_identity import drop_identity
 from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
 from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
+from .layout.fold_transpose_into_weights import fold_transpose_into_weights
 from .layout.keep_reduced_axes import keep_reduced_axes
 from .layout.merge_around_reshape import merge_around_reshape
 from .layout.merge_concats import merge_concats
@@ -98,6 +99,7 @@ LAYOUT: tuple[Pass, ...] = (
     move_reshapes,
     move_transposes,
     merge_around_reshape,
+    fold_transpose_into_weights,
     merge_transposes,
     cut_axes,
     transpose_to_reshape,
