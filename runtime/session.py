@@ -133,6 +133,7 @@ class Session:
     def run(
         self,
         inputs: Any = (),
+        *,
         quantize: bool = False,
         check: bool = False,
         outputs: None = None,
@@ -143,9 +144,9 @@ class Session:
     def run(
         self,
         inputs: Any = (),
+        *,
         quantize: bool = False,
         check: bool = False,
-        *,
         outputs: Mapping[str, Bound],
         signature: str | None = None,
     ) -> dict[str, Array | Bound]: ...
@@ -153,6 +154,7 @@ class Session:
     def run(
         self,
         inputs: Any = (),
+        *,
         quantize: bool = False,
         check: bool = False,
         outputs: Mapping[str, Bound] | None = None,

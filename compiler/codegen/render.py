@@ -40,7 +40,7 @@ from ..language import (
     select,
 )
 from ..language.comment import in_comment
-from ..language.expression import ATOM, UNARY
+from ..language.notation import ATOM, UNARY
 from ..language.statement import Copy, Declare, Line, Printer, Statements, statements
 from ..language.types import BOOL
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, bhwc, kernel_dtype

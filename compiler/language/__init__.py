@@ -17,10 +17,10 @@ from .expression import (
     Text,
     common_type,
     expression,
-    float_text,
 )
 from .functions import clamp, coordinate, every, horner, maximum, minimum, select
 from .language import GLSL, LANGUAGES, OPENCL, PIXELS, VULKAN, WGSL, Language
+from .notation import float_text
 from .types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
 
 __all__ = [

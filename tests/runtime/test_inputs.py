@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plans import Parts, chain, chain_result, copy, opener, pair, single
+from plans import LENGTH, Parts, chain, chain_result, copy, opener, pair, single
 
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime import InputError
@@ -55,6 +55,12 @@ def test_forms_of_an_array(opened: Callable[[Parts], Any], form: str) -> None:
     x = np.random.default_rng(6).integers(1, 50, (3, 5)).astype(np.float32)
     with opened(copy(TensorInfo("x", (3, 5), "float32"))) as session:
         np.testing.assert_array_equal(session.run(FORMS[form](x))["y"], x)
+
+
+def test_arrays_are_given_together(opened: Callable[[Parts], Any]) -> None:
+    """Two in a row are no array and an option."""
+    with opened(chain()) as session, pytest.raises(TypeError, match="positional arguments"):
+        session.run(*np.zeros((2, LENGTH), np.float32))
 
 
 REORDERED = {
