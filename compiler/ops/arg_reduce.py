@@ -17,7 +17,7 @@ from .base import (
     Launch,
     OpDef,
     define,
-    linear_grid,
+    linear_launch,
     row_major,
     second_operand_axis,
 )
@@ -44,10 +44,9 @@ def _arg_of_slices(op: Op, target: Target) -> Launch:
 
 def _arg(op: Op, target: Target) -> Launch:
     shape, axis = op.operand(0).shape, second_operand_axis(op)
-    return Launch.of(
+    return linear_launch(
         op,
         "reduce/arg_reduce.jinja",
-        linear_grid(op.output.elements),
         variables={
             "size": shape[axis],
             "inner": prod(shape[axis + 1 :]),

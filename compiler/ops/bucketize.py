@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import Launch, OpDef, define, linear_grid, row_major
+from .base import Launch, OpDef, define, linear_launch, row_major
 
 
 def _boundaries(op: Op) -> Array:
@@ -26,10 +26,9 @@ def _infer(op: Op) -> list[Shape]:
 
 def _build(op: Op, target: Target) -> Launch:
     boundaries = _boundaries(op)
-    return Launch.of(
+    return linear_launch(
         op,
         "sort/bucketize.jinja",
-        linear_grid(op.output.elements),
         constants={"boundaries": boundaries},
         variables={"count": boundaries.size},
         flops=op.output.elements * int(boundaries.size).bit_length(),

@@ -71,7 +71,7 @@ def _conversion(source: str, target: str) -> Formula:
 
 
 def _launch(op: Op, conversion: Formula) -> Launch:
-    return linear_launch(op, "elementwise/convert.jinja", {"conversion": conversion})
+    return linear_launch(op, "elementwise/convert.jinja", variables={"conversion": conversion})
 
 
 def _cast(op: Op, target: Target) -> Launch:

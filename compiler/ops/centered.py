@@ -43,7 +43,7 @@ def _linear(conversion: Formula) -> Implementation:
 
     def build(op: Op, target: Target) -> Launch:
         bound = partial(conversion, zero=op.attrs["zero_point"])
-        return linear_launch(op, "elementwise/convert.jinja", {"conversion": bound})
+        return linear_launch(op, "elementwise/convert.jinja", variables={"conversion": bound})
 
     return row_major("convert_linear", build)
 

@@ -22,7 +22,7 @@ from .base import (
     Traits,
     among_operands,
     define,
-    linear_grid,
+    linear_launch,
     normalize_axis,
     row_major,
 )
@@ -175,16 +175,8 @@ def _launch(
 ) -> Launch:
     """A launch over the output; `limits` are those of the role `indices`, if there is one."""
     reads = {role: op.operand(position) for role, position in roles.items()}
-    grid = linear_grid(op.output.elements)
     limited = {"indices": limits} if limits else {}
-    return Launch.of(
-        op,
-        template,
-        grid,
-        reads=reads,
-        variables=variables,
-        limits=limited,
-    )
+    return linear_launch(op, template, reads=reads, variables=variables, limits=limited)
 
 
 _INDEXED = Traits(moves=True, indexes=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, OpDef, Traits, define, linear_grid, row_major
+from .base import ANY, Launch, OpDef, Traits, define, linear_launch, row_major
 
 NAME = "tflgpu.lookup"
 
@@ -44,10 +44,9 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 def _build(op: Op, target: Target) -> Launch:
     size, *inner = op.attrs["shape"]
-    return Launch.of(
+    return linear_launch(
         op,
         "move/lookup.jinja",
-        linear_grid(op.output.elements),
         reads={"indices": op.operand(0), "x": op.operand(1)},
         variables={"size": size, "inner": prod(inner), "bits": op.attrs["bits"]},
         limits={"indices": (size,)},

@@ -162,10 +162,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
 
     def side_by_side(op: Op, target: Target) -> Launch:
         (launch,), (move,) = linear(op, target), moves(op)
-        (turned,) = [
-            place for place, axis in enumerate(move.axes) if axis.of == len(move.shape) - 1
-        ]
-        apart = prod(source(op).shape[turned + 1 :])
+        apart = strides(move, source(op).shape)[-1]
         grid = linear_grid(prod(move.shape[:-1]) // target.lanes)
         elements = prod(move.shape)
         variables = {**launch.variables, "apart": apart, "elements": elements}

@@ -37,7 +37,7 @@ def _rescaled(op: Op) -> Formula:
 
 
 def _linear(op: Op, target: Target) -> Launch:
-    return linear_launch(op, "elementwise/convert.jinja", {"conversion": _rescaled(op)})
+    return linear_launch(op, "elementwise/convert.jinja", variables={"conversion": _rescaled(op)})
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -24,7 +24,7 @@ from .base import (
     among_operands,
     define,
     image_launch,
-    linear_grid,
+    linear_launch,
     row_major,
 )
 
@@ -80,15 +80,7 @@ def _infer_resampler(op: Op) -> list[Shape]:
 
 def _build_resampler(op: Op, target: Target) -> Launch:
     reads = {"x": op.operand(0), "warp": op.operand(1)}
-    grid = linear_grid(op.output.elements)
-    flops = 12 * op.output.elements
-    return Launch.of(
-        op,
-        "resize/resampler.jinja",
-        grid,
-        reads=reads,
-        flops=flops,
-    )
+    return linear_launch(op, "resize/resampler.jinja", reads=reads, flops=12 * op.output.elements)
 
 
 define(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, OpDef, define, linear_grid, normalize_axis, row_major
+from .base import ANY, Launch, OpDef, define, linear_launch, normalize_axis, row_major
 
 
 def _axes(op: Op) -> tuple[int, int]:
@@ -30,10 +30,9 @@ def _infer(op: Op) -> list[Shape]:
 def _build(op: Op, target: Target) -> Launch:
     shape = op.output.shape
     steps, batch = _axes(op)
-    return Launch.of(
+    return linear_launch(
         op,
         "move/reverse_sequence.jinja",
-        linear_grid(op.output.elements),
         reads={"x": op.operand(0), "lengths": op.operand(1)},
         variables={
             "size": shape[steps],

@@ -181,7 +181,7 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
 
     def linear(op: Op, target: Target) -> Launch:
         variables = {"find": lambda *at: find(op, at, 1)}
-        return linear_launch(op, "move/rearrange_linear.jinja", variables)
+        return linear_launch(op, "move/rearrange_linear.jinja", variables=variables)
 
     return (
         Implementation("rearrange", sliced),

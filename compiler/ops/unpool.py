@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Launch, OpDef, Window, define, image_shape, linear_grid, row_major
+from .base import Launch, OpDef, Window, define, image_shape, linear_grid, linear_launch, row_major
 from .pool import infer, window
 
 
@@ -69,26 +69,13 @@ def _unpool(op: Op, target: Target) -> Launch:
         "left": _before(op, 2, size.width, size.stride_x),
     }
     reads = {"x": op.operand(0), "places": op.operand(1)}
-    grid = linear_grid(op.output.elements)
-    return Launch.of(
-        op,
-        "pool/max_unpool.jinja",
-        grid,
-        reads=reads,
-        variables=variables,
-    )
+    return linear_launch(op, "pool/max_unpool.jinja", reads=reads, variables=variables)
 
 
 def _flat_unpool(op: Op, target: Target) -> Launch:
     reads = {"x": op.operand(0), "places": op.operand(1)}
     grid = linear_grid(op.output.shape[0] * op.output.shape[3])
-    return Launch.of(
-        op,
-        "pool/max_unpool_flat.jinja",
-        grid,
-        reads=reads,
-        heavy=True,
-    )
+    return Launch.of(op, "pool/max_unpool_flat.jinja", grid, reads=reads, heavy=True)
 
 
 define(

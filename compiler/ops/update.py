@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, OpDef, Traits, define, linear_grid, row_major
+from .base import ANY, Launch, OpDef, Traits, define, linear_grid, linear_launch, row_major
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -26,10 +26,9 @@ def _infer(op: Op) -> list[Shape]:
 
 
 def _build(op: Op, target: Target) -> Launch:
-    return Launch.of(
+    return linear_launch(
         op,
         "move/update.jinja",
-        linear_grid(op.output.elements),
         reads={"x": op.operand(0), "part": op.operand(1), "starts": op.operand(2)},
     )
 

@@ -20,7 +20,18 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import ANY, FLOATS, Launch, OpDef, Traits, among_operands, define, linear_grid, row_major
+from .base import (
+    ANY,
+    FLOATS,
+    Launch,
+    OpDef,
+    Traits,
+    among_operands,
+    define,
+    linear_grid,
+    linear_launch,
+    row_major,
+)
 from .elementwise import ELEMENTWISE, Formula
 
 TAKE = "tflgpu.take_windows"
@@ -71,15 +82,8 @@ def _join(op: Op, target: Target) -> Launch:
 
 def _launch(op: Op, template: str, reads: dict[str, Any], window: Shape, **more: Any) -> Launch:
     columns = {axis: column for column, axis in enumerate(op.attrs["axes"])}
-    grid = linear_grid(op.output.elements)
     variables = {"columns": columns, "depth": len(columns), "window": window, "prod": prod, **more}
-    return Launch.of(
-        op,
-        template,
-        grid,
-        reads=reads,
-        variables=variables,
-    )
+    return linear_launch(op, template, reads=reads, variables=variables)
 
 
 def _join_along(op: Op, target: Target) -> Launch:

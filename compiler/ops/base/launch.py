@@ -104,9 +104,9 @@ def linear_grid(elements: int) -> Grid:
     return (min(elements, LINEAR_ROW), -(-elements // LINEAR_ROW), 1)
 
 
-def linear_launch(op: Op, template: str, variables: Mapping[str, Any]) -> Launch:
-    """A launch that reads input 0 as `x` and writes the output as `y`, over `linear_grid`."""
-    return Launch.of(op, template, linear_grid(op.output.elements), variables=variables)
+def linear_launch(op: Op, template: str, **others: Any) -> Launch:
+    """`Launch.of` with one work-item per element of the output, in a `linear_grid`."""
+    return Launch.of(op, template, linear_grid(op.output.elements), **others)
 
 
 def image_launch(
