@@ -18,6 +18,9 @@ from .loading import Loader
 from .subgraph import Subgraph
 from .variants import Key, Shapes, Together, Variants
 
+_UNREADABLE = ("resource", "variant")
+"""Those of `TYPES` whose content cannot be returned."""
+
 
 class Opened:
     """A model for `Interpreter` and `CompiledModel`. ModelError if it cannot be read."""
@@ -119,9 +122,6 @@ class Defaults:
 
 
 DEFAULTS = Defaults()
-
-
-_UNREADABLE = ("resource", "variant")
 
 
 def with_all_outputs(file: File) -> tuple[bytes, tuple[int, ...]]:

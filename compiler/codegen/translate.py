@@ -16,8 +16,19 @@ from ...runtime.plan.kernels import Companion, Kernel
 from ..errors import RenderError
 from ..scratch import scratch_folder
 
+PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
+"""Debian's package of each tool."""
+LEAST = "vulkan1.0"
+ENVIRONMENTS = {"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT": "vulkan1.1"}
+"""The version of Vulkan that has what a device must have, if not the least."""
+METAL_VERSION = "20100"
+"""Metal 2.1, the first with arithmetic of sub-groups."""
 METAL_ENTRY = "main0"
 """Name that spirv-cross gives to the entry point."""
+
+
+class ToolError(TflgpuError):
+    """A program that the target needs is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True)
@@ -71,19 +82,6 @@ def translate(
         for file in [kernel.file.removesuffix(".comp") + ".metal"]
     ]
     return Translated(tuple(renamed), metal, {})
-
-
-PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
-"""Debian's package of each tool."""
-LEAST = "vulkan1.0"
-ENVIRONMENTS = {"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT": "vulkan1.1"}
-"""The version of Vulkan that has what a device must have, if not the least."""
-METAL_VERSION = "20100"
-"""Metal 2.1, the first with arithmetic of sub-groups."""
-
-
-class ToolError(TflgpuError):
-    """A program that the target needs is not installed; the message says how to install it."""
 
 
 def assemble(source: str, file: str, extensions: Sequence[str] = ()) -> bytes:

@@ -23,6 +23,8 @@ from ..sizing.tuning_table import Table, read_table
 from ..tools.tune import tune
 from .parcel import Parcel, unpacked
 
+TABLE = "table.json"
+
 
 def resource(info: DeviceInfo) -> str:
     """The name of a device as a resource."""
@@ -44,9 +46,6 @@ class Announce(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
 
     async def setup(self, worker: Any) -> None:
         await worker.set_resources(**dict.fromkeys(map(resource, devices_here()), 1))
-
-
-TABLE = "table.json"
 
 
 def measure(parcel: Parcel, model: bytes, table: bytes) -> tuple[Table]:
