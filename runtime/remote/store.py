@@ -226,9 +226,23 @@ class Store:
             remove(self._path(folder))
 
     def each(self, act: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
-        """What a function returns for each item, computed for several at a time."""
+        """What a function returns for each item, computed for several at a time.
+
+        Once it raises for one, it is called for no others.
+        """
+        failures: list[BaseException] = []
+
+        def attempt(item: _Item) -> _Result:
+            if failures:
+                raise failures[0]
+            try:
+                return act(item)
+            except BaseException as error:
+                failures.append(error)
+                raise
+
         with ThreadPoolExecutor(CONNECTIONS, "store") as threads:
-            return list(threads.map(act, items))
+            return list(threads.map(attempt, items))
 
     async def _scan(self, transfer: Transfer, path: str) -> dict[str, int]:
         """The bytes of what a folder has, by name, over SSH, where sshfs reads it to its end."""

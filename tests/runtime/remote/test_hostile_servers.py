@@ -76,7 +76,7 @@ def test_names_without_files(local: Store, disk: Path, folder: Path, count: int)
 
     with odd_server(served) as url, pytest.raises(PlanError, match=r"is missing|more than 65536"):
         fetched(url)
-    assert len(asked) < 500
+    assert len(asked) < 100
 
 
 def missing(path: str, send: Send) -> None:
