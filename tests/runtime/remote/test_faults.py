@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -88,6 +89,22 @@ def test_full(
         else:
             assert kilobytes > 16
             assert fetched_plan(store.url).model == "chain.tflite"
+
+
+def test_once_a_file_fails_no_others_are_asked_for(local: Store) -> None:
+    """Also while the answer for one before it is awaited."""
+    asked = []
+
+    def answer(number: int) -> None:
+        asked.append(number)
+        if number == 0:
+            time.sleep(0.5)
+        elif number == 1:
+            raise StoreError("number 1 is missing")
+
+    with pytest.raises(StoreError, match="number 1 is missing"):
+        local.each(answer, range(5000))
+    assert len(asked) < 1000
 
 
 @linux
