@@ -3,7 +3,8 @@
     python docs/generate.py            updates the pages, the man page tflgpu.1 and plan.fbs
     python docs/generate.py --check    lists outdated pages, with exit code 1 if there are any
 
-A generated part lies between the comments `generated: NAME` and `end`.
+A generated part lies between the comments `generated: NAME` and `end`. A block of code after the
+comment `file PATH` or `content of PATH` holds the content of that file, if tflgpu has such a file.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ from tflgpu.compiler.pipeline import build
 HERE = Path(__file__).resolve().parent
 
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+_FILE = re.compile(
+    r"(<!-- (?:file|content of) (\S+) -->\n```\w*\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE
+)
 
 _NAMES = {"opencl": "OpenCL C", "glsl": "GLSL", "vulkan": "Vulkan", "wgsl": "WGSL"}
 
@@ -151,8 +156,14 @@ PARTS: dict[str, Callable[[], str]] = {
 
 
 def current(text: str) -> str:
-    """The text of a page with up-to-date generated parts."""
-    return _PART.sub(lambda match: f"{match[1]}{PARTS[match[2]]()}{match[3]}", text)
+    """The text of a page with up-to-date generated parts and files."""
+    text = _PART.sub(lambda match: f"{match[1]}{PARTS[match[2]]()}{match[3]}", text)
+    return _FILE.sub(lambda match: f"{match[1]}{_file(match[2], match[3])}{match[4]}", text)
+
+
+def _file(path: str, shown: str) -> str:
+    """The content of a file of tflgpu, or what a page shows of a file that is an example only."""
+    return _read(HERE.parent / path) or shown
 
 
 def main() -> int:

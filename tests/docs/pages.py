@@ -4,10 +4,11 @@ A comment before a block describes it:
 
     <!-- not run: it needs a GPU -->        why the block cannot be run
     <!-- needs spirv-cross -->              a program that the block requires
-    <!-- file compiler/ops/x.py -->         the content of a new file
+    <!-- file compiler/ops/x.py -->         the content of a new file; docs/generate.py writes it if
+                                            tflgpu has the file
     <!-- change compiler/ops/x.py -->       a diff to apply to a file
     <!-- cases -->                          test cases of an operator
-    <!-- content of templates/x.jinja -->   the content of an existing file
+    <!-- content of templates/x.jinja -->   the content of an existing file, which it writes, too
     <!-- excerpt of kernels/x.cl ... -->    pieces of a kernel, separated by lines of ...
 """
 
