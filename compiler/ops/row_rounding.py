@@ -51,7 +51,7 @@ def _rounded_rows(f: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _rows_away(f: Any, a: Any, b: Any, c: Any) -> Any:
-    return f.clamp(f.round_away(f.rounded(a * b) + c), -128.0, 127.0) - c
+    return f.clamp(f.round_away(a * b) + c, -128.0, 127.0) - c
 
 
 def _range_of_bytes(op: Op, ranges: Sequence[Range | None]) -> Range:

@@ -230,6 +230,9 @@ def weights_alone() -> Iterator[Case]:
             filters = weights((19, size, size, 7), channels=channels)
             value = call("CONV_2D", x(2, 5, 7, 7), filters, w(19), **window(), **plain)
             yield row("weights", f"CONV_2D of {size} {how}", value)
+            filters = weights((10, size, size, 7), channels=channels)
+            value = call("CONV_2D", x(2, 5, 7, 14), filters, w(10), **window(), **plain)
+            yield row("weights", f"CONV_2D of {size} in groups {how}", value)
 
 
 def packed_weights() -> Iterator[Case]:
@@ -262,6 +265,9 @@ def packed_weights() -> Iterator[Case]:
     filters = weights((20, 3, 2, 6), dtype="int4")
     value = call("CONV_2D", x(2, 7, 5, 12), filters, w(20), **window(), **plain)
     yield row("packed weights", "CONV_2D of floats in groups", value)
+    filters = weights((20, 1, 1, 6), dtype="int4")
+    value = call("CONV_2D", x(2, 7, 5, 12), filters, w(20), **window(), **plain)
+    yield row("packed weights", "CONV_2D of single pixels in groups", value)
     filters = weights((1, 3, 3, 12), 3, dtype="int4")
     attrs: dict[str, Any] = {**window(), "depth_multiplier": 1, **plain}
     value = quantized("DEPTHWISE_CONV_2D", image, filters, bias(filters, 12), **result, **attrs)

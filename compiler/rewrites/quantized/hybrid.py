@@ -189,11 +189,12 @@ def hybrid_transposed(lowering: Lowering) -> None:
 def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
     """The axes of an operand that are quantized together: of a row, or of an image.
 
-    XNNPACK makes a fully connected layer of a convolution of single pixels.
+    XNNPACK makes a fully connected layer of a convolution of single pixels without groups.
     """
     rank = len(image.shape)
     strides = {op.attrs.get(key, 1) for key in ("stride_h", "stride_w")}
-    pixels = op.name == "CONV_2D" and weights.shape[1:3] == (1, 1) and strides == {1}
+    whole = op.name == "CONV_2D" and weights.shape[1:] == (1, 1, image.shape[-1])
+    pixels = whole and strides == {1}
     return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))
 
 

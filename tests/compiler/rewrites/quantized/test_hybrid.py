@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from agreement import difference, run
+from cases.convolutions import window
+from devices import Way
+from graphs import call, known, model, w, x
 from quantized_operators import quantized
 
+from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
-from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Quantization, Tensor, constant
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.fully_connected_blocks import NAME as OF_BLOCKS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
@@ -97,3 +105,33 @@ def test_depthwise_convolutions_scale_the_last_channels_by_the_image_first() -> 
     scaling = next(op for op in graph.ops if op.name == "tflgpu.scale_rows")
     np.testing.assert_array_equal(scaling.constant(1), [*scales[:4], 1, 1, 1])
     np.testing.assert_array_equal(scaling.constant(3), [1, 1, 1, 1, *scales[4:]])
+
+
+STEPS = (1.0, 2.0, 3.0, 4.0)
+SINGLE_PIXELS = {
+    "CONV_2D": known(
+        np.eye(4, dtype=np.int8).reshape(4, 1, 1, 4), Quantization(STEPS, (0,) * 4), "int4"
+    ),
+    "DEPTHWISE_CONV_2D": known(
+        np.ones((1, 1, 1, 4), np.int8), Quantization(STEPS, (0,) * 4, axis=3)
+    ),
+}
+"""Weights that leave an image as it is but for their scales."""
+
+
+@pytest.mark.parametrize("operator", SINGLE_PIXELS)
+def test_halves_are_rounded_before_the_zero_point_is_added(
+    operator: str, way: Way, tmp_path: Path
+) -> None:
+    """Just above a half, what is less than 64 would be that half in a sum with -128."""
+    rng = np.random.default_rng(SEED)
+    halves = rng.integers(0, 60, (1, 5, 7, 4)).astype(np.float32) + np.float32(0.5)
+    image = np.nextafter(halves, np.float32(99))
+    image[0, 2, 3, 1] = 255
+    attrs = window() | ({"depth_multiplier": 1} if operator == "DEPTHWISE_CONV_2D" else {})
+    made = model({"y": call(operator, x(*image.shape), SINGLE_PIXELS[operator], w(4), **attrs)})
+    inputs = dict.fromkeys(made.inputs, image)
+    compiled = pipeline.build(made.content, Options(way.target, device=way.profile))
+    actual = run(compiled, way.device, tmp_path, inputs)
+    (expected,) = Reference(made.content, kernels="XNNPACK").run(list(inputs.values()))
+    assert difference(actual["y"], expected, 1e-6) is None
