@@ -112,6 +112,7 @@ _DECLARED = {
     "x:T dilations:integer fill:T -> y:T": "DILATE",
     "x:T fill:T -> y:T": "STABLEHLO_PAD",
     "x:T start:T -> y:T": "STABLEHLO_REDUCE_WINDOW",
+    "x:T weights:T -> y:T": "STABLEHLO_CONVOLUTION",
     "x:T starts:integer* -> y:T": "STABLEHLO_DYNAMIC_SLICE",
     "x:T update:T starts:integer* -> y:T": "STABLEHLO_DYNAMIC_UPDATE_SLICE",
     "x:T indices:integer updates:T -> y:T": "STABLEHLO_SCATTER",

@@ -36,6 +36,7 @@ from . import (
     special_values,
     spellings,
     stablehlo,
+    stablehlo_convolutions,
     stablehlo_windows,
     transposed_convolutions,
     unary,
@@ -45,7 +46,7 @@ from .case import Case
 FILES = (
     *(convolutions, computed_weights, transposed_convolutions, matrices, pools, unary, binary),
     *(integers, moves, rows, repetitions, shapes, indices, reductions, conversions, blocks),
-    *(dilations, segments, stablehlo, stablehlo_windows, sorts),
+    *(dilations, segments, stablehlo, stablehlo_windows, stablehlo_convolutions, sorts),
     *(composites, named_composites, fusions, norms, spellings, attention, rotations),
     *(layers, special_values),
     *(quantized_layers, quantized),

@@ -61,7 +61,7 @@ def _by_images(here: Decomposition, depth: Walk, rows: Walk, columns: Walk) -> T
     pads = [(0, 0), _around(here, depth, 1), (0, 0), (0, 0), (0, 0)]
     volume = surround(here, op.operand(0), pads)
     shape = (volume.shape[0] * depth.output, *volume.shape[2:])
-    taps = [here.reshape(_depths(here, volume, depth, step), shape) for step in range(depth.size)]
+    taps = [here.reshape(depths(here, volume, depth, step), shape) for step in range(depth.size)]
     image = taps[0] if len(taps) == 1 else here.add("CONCATENATION", *taps, axis=3)
     weights = here.transpose(op.operand(1), (4, 1, 2, 0, 3))
     weights = here.reshape(weights, (*weights.shape[:3], depth.size * volume.shape[4]))
@@ -75,7 +75,7 @@ def _by_images(here: Decomposition, depth: Walk, rows: Walk, columns: Walk) -> T
     return _convolution(here, image, weights, options)
 
 
-def _depths(here: Decomposition, volume: Tensor, depth: Walk, step: int) -> Tensor:
+def depths(here: Decomposition, volume: Tensor, depth: Walk, step: int) -> Tensor:
     """The depths that one step of the window reads, for every depth of the result."""
     first, extents = step * depth.dilation, list(volume.shape)
     extents[1] = first + (depth.output - 1) * depth.stride + 1
