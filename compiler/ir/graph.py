@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import networkx as nx
@@ -70,7 +71,9 @@ class Graph:
         self.release: Callable[[], None] = _keep
         """Gives back the memory of the file that constants are views of."""
         self._graph: nx.DiGraph[Any] = nx.DiGraph()
-        self._sequence = 0
+        self._places: dict[Op, int] = {}
+        """The operators, and which of those ever added each is."""
+        self._count = 0
         self._touched: dict[Op, None] = {}
         """Operators to verify."""
         self._given: dict[Tensor, Op] = {}
@@ -85,8 +88,9 @@ class Graph:
         for tensor in op.outputs:
             if tensor in self._graph and self._graph.in_degree(tensor):
                 raise ModelError(f"tensor {tensor.name} is written by two operators")
-        self._sequence += 1
-        self._graph.add_node(op, sequence=self._sequence)
+        self._count += 1
+        self._places[op] = self._count
+        self._graph.add_node(op)
         self._connect(op)
         self._added.append(op)
         return op
@@ -108,6 +112,7 @@ class Graph:
         """Remove an operator, and the tensors that nothing refers to any more."""
         tensors = (*op.reads, *op.outputs)
         self._graph.remove_node(op)
+        del self._places[op]
         self._touched.pop(op, None)
         self.set_aside.pop(op, None)
         self._order = None
@@ -186,18 +191,24 @@ class Graph:
         return list(self._order)
 
     def _sorted(self) -> list[Op]:
-        def position(node: Any) -> tuple[int, int]:
-            if isinstance(node, Op):
-                return (node.index, int(self._graph.nodes[node]["sequence"]))
-            return (-1, 0)
-
-        try:
-            order = list(nx.lexicographical_topological_sort(self._graph, key=position))
-        except nx.NetworkXUnfeasible:
-            edges = nx.find_cycle(self._graph)
-            names = " -> ".join(node.name for node, _ in edges)
-            raise ModelError(f"the operators form a cycle: {names}") from None
-        return [node for node in order if isinstance(node, Op)]
+        """Of the operators that can run, the first of the file comes next."""
+        before, after = self._graph.predecessors, self._graph.successors
+        missing = {op: sum(map(self._graph.in_degree, before(op))) for op in self._places}
+        ready = [(op.index, self._places[op], op) for op, count in missing.items() if not count]
+        heapify(ready)
+        order = []
+        while ready:
+            op = heappop(ready)[2]
+            order.append(op)
+            for tensor in after(op):
+                for reader in after(tensor):
+                    missing[reader] -= 1
+                    if not missing[reader]:
+                        heappush(ready, (reader.index, self._places[reader], reader))
+        if len(order) < len(missing):
+            names = " -> ".join(node.name for node, _ in nx.find_cycle(self._graph))
+            raise ModelError(f"the operators form a cycle: {names}")
+        return order
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -236,7 +247,7 @@ class Graph:
         return iter(self.ops)
 
     def __len__(self) -> int:
-        return sum(isinstance(node, Op) for node in self._graph)
+        return len(self._places)
 
     # -- checking and printing --------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from math import log2, prod
 
@@ -26,7 +27,16 @@ def choose_group(launch: Launch, target: Target) -> WorkGroup:
     """A group of at most the profile's size that wastes little."""
     if target.on_processor:
         return _filled(launch, target)
-    return max(_candidates(launch, target), key=lambda group: _merit(group, launch, target))
+    device = target.device
+    most = budget(launch, target)
+    return _best(launch.grid, launch.heavy, most, device.max_group_depth, device.warp)
+
+
+@lru_cache(maxsize=1024)
+def _best(grid: Grid, heavy: bool, most: int, depth: int, warp: int) -> WorkGroup:
+    """The best of hundreds of groups; layers of one size are many in a network."""
+    candidates = _candidates(grid, most, depth)
+    return max(candidates, key=lambda group: _merit(group, grid, heavy, warp))
 
 
 def _filled(launch: Launch, target: Target) -> WorkGroup:
@@ -43,16 +53,15 @@ def _filled(launch: Launch, target: Target) -> WorkGroup:
     return (group[0], group[1], group[2])
 
 
-def _candidates(launch: Launch, target: Target) -> Iterator[WorkGroup]:
-    """Groups within the budget, of powers of two and of parts that leave no rest along an axis."""
-    most, depth = budget(launch, target), target.device.max_group_depth
+def _candidates(grid: Grid, most: int, depth: int) -> Iterator[WorkGroup]:
+    """Groups of at most `most`, of powers of two and of parts that leave no rest along an axis."""
     parts = [
         [
             part
             for part in range(1, min(most, limit) + 1)
             if part & (part - 1) == 0 or size % part == 0 or part == size
         ]
-        for size, limit in zip(launch.grid, (most, most, depth), strict=True)
+        for size, limit in zip(grid, (most, most, depth), strict=True)
     ]
     columns, rows, outer = parts
     for x in columns:
@@ -63,14 +72,14 @@ def _candidates(launch: Launch, target: Target) -> Iterator[WorkGroup]:
                         yield x, y, z
 
 
-def _merit(group: WorkGroup, launch: Launch, target: Target) -> tuple[float, int, int, int]:
+def _merit(group: WorkGroup, grid: Grid, heavy: bool, warp: int) -> tuple[float, int, int, int]:
     """How well a group suits a GPU; of equals the first differing entry decides.
 
     Lanes in use count most, but a warp within one slice of the output loads its weights only once.
     Then come large groups, which hide more latency, in squares of pixels that share what they see.
     """
-    lanes = lanes_in_use(group, launch.grid, target.device.warp)
-    split = launch.heavy and group[2] > 1 and group[0] * group[1] % target.device.warp
+    lanes = lanes_in_use(group, grid, warp)
+    split = heavy and group[2] > 1 and group[0] * group[1] % warp
     score = lanes - SPLIT_WARP if split else lanes
     return (round(score, 2), prod(group), -group[2], group[0])
 
