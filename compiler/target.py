@@ -54,6 +54,11 @@ class Target:
         return self.device.byte_storage and self.language.name in self.device.byte_products
 
     @property
+    def byte_tables(self) -> bool:
+        """Whether kernels look up a table of bytes for all lanes of a slice at once."""
+        return self.byte_products and self.on_processor
+
+    @property
     def joined_stores(self) -> bool:
         """Whether kernels store several neighbouring pixels at once, more than two halves."""
         return self.device.joined_stores and bool(self.language.four)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from ..ir import Shape
-from ..language import Expression, Operand
+from ..language import FLOATS, Expression, Name, Operand, Text
 from ..target import Target
 from .codecs import Codec, Join
 from .memory import Buffer
@@ -119,6 +119,13 @@ class Accessor(ABC):
     def entry(self, index: Operand) -> Expression:
         """An element of the tensor by its number, where it is a row."""
         raise NotImplementedError
+
+    def entries(self, indices: str) -> Expression:
+        """In each lane of a slice the element whose number is that lane of a variable."""
+        language, lanes = self.memory.language, self.memory.lanes
+        each = (self.entry(Name(language.lane(indices, lane, lanes))) for lane in range(lanes))
+        text = language.convert(language.floats(lanes), ", ".join(map(str, each)))
+        return Text(text, FLOATS)
 
     def broadcast(self, position: Position, shape: Shape) -> Expression:
         """What a position of a tensor of shape `shape` needs, to which this one broadcasts.

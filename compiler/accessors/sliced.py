@@ -14,6 +14,7 @@ from ..language import (
     Choice,
     Element,
     Expression,
+    Name,
     Number,
     Operand,
     Operation,
@@ -198,6 +199,10 @@ class Sliced(Slices):
 
     def entry(self, index: Operand) -> Expression:
         return self.codec.number(self.memory, index, self.base)
+
+    def entries(self, indices: str) -> Expression:
+        found = self.codec.numbers(self.memory, Name(indices), self.base)
+        return super().entries(indices) if found is None else found
 
     def broadcast(self, position: Position, shape: Shape) -> Expression:
         channels = bhwc(shape)[3]

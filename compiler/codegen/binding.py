@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..accessors import Accessor, Buffer, Linear, Sliced, accessor
-from ..accessors.codecs import HalfNumbers, Numbers, PairedHalves, slice_codec
+from ..accessors.codecs import HalfNumbers, Numbers, PairedHalves, byte_table, slice_codec
 from ..ir import Op, Shape, Tensor
 from ..ops.base import (
     SLICED,
@@ -24,7 +24,7 @@ from ..ops.base import (
     stored_bytes,
 )
 from ..ops.base.storage import FLOAT_LANE, HALF_LANE
-from ..ops.elementwise import is_literal, read_in_store
+from ..ops.elementwise import is_literal, read_in_store, tables_of
 from ..target import Target
 
 CONSTANTS = "constants"
@@ -102,8 +102,10 @@ class Binding:
         for role, array in self.launch.constants.items():
             base = self._add_constant(role, array)
             self.roles[role] = replace(self._constants(self._in_a_row(array.size)), base=base)
+        tables = tables_of(op) if self._byte_tables else set()
         for tensor in read_in_store(op):
-            self._bind_operand(tensor)
+            if not (tensor in tables and self._bind_byte_table(tensor)):
+                self._bind_operand(tensor)
         if self.arrays:
             self._bind_constants()
         for role, tensor in self.launch.writes.items():
@@ -190,6 +192,23 @@ class Binding:
         role = "other" if not number else f"other{number + 1}"
         self._bind(role, tensor, self._reading(role, tensor, self.implementation.operands))
         self.operands[tensor] = self.roles[role].widened()
+
+    @property
+    def _byte_tables(self) -> bool:
+        """Whether tables are bytes among the constants, where bytes can hold them."""
+        return self.target.byte_tables and self.sliced and not self.halved
+
+    def _bind_byte_table(self, tensor: Tensor) -> bool:
+        """Bind a table as bytes among the constants, if it is one that bytes can hold."""
+        found = byte_table(tensor.data) if tensor.data is not None else None
+        if found is None:
+            return False
+        codec, content = found
+        base = self._add_constant(tensor.name, content)
+        memory = Buffer(CONSTANTS, self.target.language, self.target.lanes, self.used)
+        shape = self._in_a_row(content.size)
+        self.operands[tensor] = replace(Sliced.of(memory, codec, shape), base=base)
+        return True
 
     # -- constants --------------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ class Operands(Protocol):
     def read(self, tensor: Tensor) -> str:
         """The tensor at the position of the store."""
 
-    def entry(self, tensor: Tensor, index: Expression) -> str:
-        """The entry of a table at that index."""
+    def entry(self, tensor: Tensor, index: str) -> Expression:
+        """The entry of a table whose number is a variable, in each lane its own."""
 
 
 class Chain:
@@ -104,10 +104,7 @@ class Chain:
         kind = language.ints(lanes) if lanes else "int"
         index = self._functions.to_int(Name(value, FLOAT)) + op.attrs["offset"]
         self.statements.append(Declare(kind, place, value=str(index)))
-        places = [language.lane(place, lane, lanes) for lane in range(lanes)] or [place]
-        entries = [operands.entry(op.operand(1), Name(text)) for text in places]
-        text = language.convert(self._kind, ", ".join(entries)) if lanes else entries[0]
-        self._assign(op.output, Text(text, FLOAT), f"  // {op.name}")
+        self._assign(op.output, operands.entry(op.operand(1), place), f"  // {op.name}")
 
     def _assign(self, tensor: Tensor, value: Expression, remark: str = "") -> None:
         if self._last is None:

@@ -29,6 +29,7 @@ from ..language import (
     Array,
     Call,
     Expression,
+    Name,
     Operand,
     Real,
     Text,
@@ -410,8 +411,9 @@ class _OperandsAt:
         found = self.binding.operands[tensor]
         return found.broadcast(self.position, self.output.shape).within(ATOM)
 
-    def entry(self, tensor: Tensor, index: Expression) -> str:
-        return str(self.binding.operands[tensor].entry(index))
+    def entry(self, tensor: Tensor, index: str) -> Expression:
+        found = self.binding.operands[tensor]
+        return found.entries(index) if self.functions.lanes else found.entry(Name(index))
 
     def _literal(self, tensor: Tensor) -> str:
         assert tensor.data is not None

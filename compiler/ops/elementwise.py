@@ -150,6 +150,15 @@ def read_in_store(op: Op) -> tuple[Tensor, ...]:
     return tuple(dict.fromkeys((*own, *op.epilogue_inputs)))
 
 
+def tables_of(op: Op) -> set[Tensor]:
+    """The tables that a kernel looks up while it stores its result."""
+    return {
+        inner.operand(1)
+        for inner in op.ops
+        if inner.name in ELEMENTWISE and ELEMENTWISE[inner.name].table
+    }
+
+
 def is_literal(tensor: Tensor) -> bool:
     """Whether a tensor is a constant that is written into the source as a number."""
     return tensor.data is not None and tensor.elements == 1

@@ -21,6 +21,7 @@ from .decompose.transpose_conv_to_conv import transpose_conv_to_conv
 from .fold.add_fully_connected import add_fully_connected
 from .fold.concat_to_pad import concat_to_pad
 from .fold.fold_constants import fold_constants
+from .fold.fold_into_table import fold_into_table
 from .fold.fold_pad_into_add import fold_pad_into_add
 from .fold.fold_pad_into_conv import fold_pad_into_conv
 from .fold.fold_pad_into_pool import fold_pad_into_pool
@@ -129,6 +130,7 @@ FOLD: tuple[Pass, ...] = (
     fold_pad_into_add,
     fold_scale_into_conv,
     fold_scale_before_conv,
+    fold_into_table,
     add_fully_connected,
     pool_to_mean,
     fold_constants,

@@ -52,6 +52,25 @@ def _words(four: tuple[int, ...]) -> tuple[int, ...]:
     return (int.from_bytes(packed, "little", signed=True),) * 16
 
 
+_VBMI = """
+#ifndef __x86_64__
+typedef uchar uchar64 __attribute__((ext_vector_type(64)));
+uchar64 vpermi2b(uchar64 first, uchar64 places, uchar64 second)
+    __asm("llvm.x86.avx512.vpermi2var.qi.512");
+#endif
+
+__kernel void probe(__global const int16 *x, __global int16 *y) {
+#ifdef __x86_64__
+  int16 found = x[0];
+  __asm__("vpermi2b %2, %1, %0" : "+v"(found) : "v"(x[1]), "v"(x[2]));
+  y[0] = found;
+#else
+  uchar64 first = __builtin_astype(x[1], uchar64), second = __builtin_astype(x[2], uchar64);
+  y[0] = __builtin_astype(vpermi2b(first, __builtin_astype(x[0], uchar64), second), int16);
+#endif
+}
+"""
+
 _NANOSLEEP = """
 int nanosleep(const long *time, long *rest);
 
@@ -67,6 +86,12 @@ EXAMPLES: Mapping[str, Example] = {
         source=_VNNI,
         words=(*range(16), *_words(_BYTES), *_words(_WEIGHTS)),
         results=tuple(lane + _SUM for lane in range(16)),
+    ),
+    "avx512vbmi": Example(
+        lanes=16,
+        source=_VBMI,
+        words=(*range(0, 128, 8), *_words((7, 8, 9, 10)), *_words((20, 21, 22, 23))),
+        results=(7 * 0x01010101,) * 8 + (0x07070714,) * 8,
     ),
     "nanosleep": Example(lanes=0, source=_NANOSLEEP, words=(1000,), results=(0,)),
 }

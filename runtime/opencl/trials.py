@@ -24,7 +24,7 @@ from ..errors import CacheWarning, PlanError
 from ..processor import instruction_set
 from .drivers import OURS, Driver, installed, register
 
-VERSION = 5
+VERSION = 6
 """Of the kernels that are tried and of the files; part of the digest."""
 _FILE = "trials.txt"
 

@@ -53,6 +53,10 @@ class SliceCodec(Codec, ABC):
         """A lane by its number, counted from the slice at `base` on."""
         return self.lane(memory, index // memory.lanes + base, index % memory.lanes)
 
+    def numbers(self, memory: Buffer, indices: Operand, base: int) -> Expression | None:
+        """The lanes by as many numbers, counted so; None if they are read one by one."""
+        return None
+
     @property
     def widened(self) -> SliceCodec:
         """The codec for epilogues, which compute with floats."""

@@ -1,0 +1,85 @@
+"""Tables of bytes, which processors look up for all lanes of a slice at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases.convolutions import window
+from cases.quantized_layers import bias, weights
+from graphs import Model, Value, model, quantized, xq
+
+import tflgpu
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.runtime.opencl.trials import known
+
+VNNI = "cpu_avx512_vnni"
+ZERO = {"int8": -128, "uint8": 0}
+
+
+def activations(dtype: str) -> Model:
+    """Swish after a layer, also with a second reader of the sigmoid, and functions on their own."""
+    image = xq(2, 5, 7, 37, dtype=dtype, zero=ZERO[dtype] + 131)
+    filters = weights((23, 1, 1, 37), channels=dtype == "int8", dtype=dtype)
+
+    def sigmoid(value: Value) -> Value:
+        return quantized("LOGISTIC", value, dtype=dtype, scale=1 / 256, zero=ZERO[dtype])
+
+    like = {"dtype": dtype, "zero": ZERO[dtype] + 131}
+    convolved = quantized(
+        "CONV_2D", image, filters, bias(filters, 23), scale=0.3, **like, **window()
+    )
+    swish = quantized(
+        "MUL", convolved, sigmoid(convolved), dtype=dtype, scale=0.1, zero=ZERO[dtype]
+    )
+    gate = sigmoid(image)
+    return model(
+        {
+            "swish": swish,
+            "gated": quantized("MUL", image, gate, scale=0.02, **like),
+            "gate": gate,
+            "tanh": quantized("TANH", image, dtype=dtype, scale=1 / 128, zero=ZERO[dtype] + 128),
+        }
+    )
+
+
+def agrees(made: Model, device: str, folder: Path) -> None:
+    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
+    compiled = pipeline.build(made.content, Options(device=VNNI, fallback="none"))
+    assert any("look_up_bytes(constants" in text for text in compiled.sources.values())
+    with tflgpu.load(
+        pipeline.write(compiled, folder), device=device, store_binaries=False
+    ) as session:
+        session.poison()
+        for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert len(np.unique(wanted)) > 50
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("by_name", [True, False], ids=["instruction", "portable"])
+def test_bits_are_those_of_litert(
+    dtype: str, by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not by_name:
+        for trial in known().drivers:
+            for tried in trial.devices:
+                monkeypatch.setattr(tried, "instructions", [])
+    agrees(activations(dtype), "auto", tmp_path)
+
+
+def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:
+    """Each compiler has a way of its own to use the instruction."""
+    trials = [each for trial in known().drivers for each in trial.devices]
+    if any(each.name == opencl_device and each.widest() < 16 for each in trials):
+        pytest.skip("the driver cannot handle vectors of 16 floats")
+    agrees(activations("int8"), opencl_device, tmp_path)
+
+
+def test_other_tables_are_floats() -> None:
+    """Those of processors that do not multiply bytes."""
+    content = activations("int8").content
+    compiled = pipeline.build(content, Options(device="cpu_avx512", fallback="none"))
+    assert not any("look_up_bytes" in text for text in compiled.sources.values())
