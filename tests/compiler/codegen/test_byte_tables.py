@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def activations(dtype: str) -> Model:
     def sigmoid(value: Value) -> Value:
         return quantized("LOGISTIC", value, dtype=dtype, scale=1 / 256, zero=ZERO[dtype])
 
-    like = {"dtype": dtype, "zero": ZERO[dtype] + 131}
+    like: dict[str, Any] = {"dtype": dtype, "zero": ZERO[dtype] + 131}
     convolved = quantized(
         "CONV_2D", image, filters, bias(filters, 23), scale=0.3, **like, **window()
     )
