@@ -108,21 +108,25 @@ def _single_lanes(op: Op, target: Target) -> str | None:
 
 
 def _lanes(op: Op, target: Target) -> Sequence[Launch]:
-    channels = bhwc(op.output.shape)[3]
-    return [
-        Launch.of(
-            op,
-            "move/concat_lanes.jinja",
-            sliced_grid(tensor.shape, target),
-            reads={"x": tensor},
-            variables={
-                "start": start,
-                "last": start + bhwc(tensor.shape)[3] == channels,
-            },
-            view=sliced_view(tensor, op.output, (0, 0, 0, start), target),
+    """With a work-item for each slice of the output in which an input has lanes."""
+    launches = []
+    for tensor, start in placed(op):
+        *sizes, channels = bhwc(tensor.shape)
+        reached = (*sizes, start % target.lanes + channels)
+        launches.append(
+            Launch.of(
+                op,
+                "move/concat_lanes.jinja",
+                sliced_grid(reached, target),
+                reads={"x": tensor},
+                variables={
+                    "start": start,
+                    "last": start + channels == bhwc(op.output.shape)[3],
+                },
+                view=sliced_view(tensor, op.output, (0, 0, 0, start), target),
+            )
         )
-        for tensor, start in placed(op)
-    ]
+    return launches
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:

@@ -145,6 +145,7 @@ def concatenations() -> Iterator[Case]:
     yield row("channels", 3, (2, 3, 5, 7), (2, 3, 5, 11), (2, 3, 5, 1))
     yield row("channels in whole slices", 3, (2, 3, 5, 16), (2, 3, 5, 32), (2, 3, 5, 5))
     yield row("few channels each", -1, (2, 3, 5, 1), (2, 3, 5, 2), (2, 3, 5, 1), (2, 3, 5, 3))
+    yield row("channels of several slices", 3, (2, 3, 5, 13), (2, 3, 5, 45), (2, 3, 5, 20))
     yield row("channels after a ragged one", 3, (2, 3, 5, 17), (2, 3, 5, 16))
     yield row("rows", 1, (2, 3, 5, 7), (2, 1, 5, 7))
     yield row("columns", 2, (2, 3, 5, 17), (2, 3, 2, 17))
