@@ -3,7 +3,7 @@
 The core of the fused operator is, in order: optionally a MEAN over an image's pixels; then layers,
 FULLY_CONNECTED or 1x1 CONV_2D of a single pixel, each but the last with at most one activation.
 RESHAPEs may stand between them. One work-group computes everything and keeps the vectors between
-the layers in local memory.
+the layers in local memory, and the vector that the first reads unless local memory is cleared first.
 
 The weights are packed in the order in which the kernel reads them:
 [layer][block of output slices][input][slice of the block][lane].
@@ -52,7 +52,7 @@ class Layer:
     blocks: int
     """Blocks of that many slices."""
     source: int
-    """Start of its input in local memory, in floats."""
+    """Start of its input in local memory, in floats; unused if the first layer's is not kept."""
     destination: int
     """Start of its output in local memory, in floats; unused by the last layer."""
     parts: int
@@ -79,8 +79,15 @@ def layer_shapes(op: Op) -> list[tuple[int, int]]:
 
 
 def held(op: Op, target: Target) -> int:
-    """Floats of local memory for every layer's input vector."""
-    return sum(slice_count(inputs, target) * target.lanes for _, inputs in layer_shapes(op))
+    """Floats of local memory for every layer's input vector that is kept."""
+    shapes = layer_shapes(op)
+    kept = shapes if _keeps_input(op, target) else shapes[1:]
+    return sum(slice_count(inputs, target) * target.lanes for _, inputs in kept)
+
+
+def _keeps_input(op: Op, target: Target) -> bool:
+    """Whether the vector that the first layer reads is kept; otherwise each reads its elements."""
+    return _averages(op) or not target.language.clears_local_memory
 
 
 def _averages(op: Op) -> bool:
@@ -103,16 +110,17 @@ def _layers(op: Op, items: int, target: Target) -> list[Layer]:
     found = []
     source = weights_at = bias_at = 0
     room = (target.device.local_memory // 4 - held(op, target)) // target.lanes
+    kept = _keeps_input(op, target)
     for (outputs, inputs), following in zip(layer_shapes(op), _activations(op), strict=True):
         count = slice_count(outputs, target)
         block = max(1, min(BLOCK, count // items))
         blocks = -(-count // block)
-        destination = source + slice_count(inputs, target) * target.lanes
+        destination = source + slice_count(inputs, target) * target.lanes * kept
         parts = _parts(inputs, blocks, min(items, room))
         at_once = min(parts, power_of_two(seats(blocks * parts, target) // blocks))
         places = (source, destination, parts, at_once, weights_at, bias_at)
         found.append(Layer(inputs, count, block, blocks, *places, following))
-        source = destination
+        source, kept = destination, True
         weights_at += blocks * block * inputs
         bias_at += blocks * block
     return found
@@ -131,10 +139,10 @@ def _parts(inputs: int, blocks: int, items: int) -> int:
 
 
 def _seat_rows(rows: int, slices: int, target: Target) -> int:
-    """How many rows of a mean are kept in local memory at a time, a divisor of all."""
+    """How many rows of a mean are kept in local memory at a time, a divisor of all; 0 of none."""
     most = max(seats(rows * slices, target) // slices, 1)
     return max(
-        (part for part in range(1, rows + 1) if rows % part == 0 and part <= most), default=1
+        (part for part in range(1, rows + 1) if rows % part == 0 and part <= most), default=0
     )
 
 
@@ -182,6 +190,7 @@ def _build(op: Op, target: Target) -> Launch:
             "held": max(vectors + shared * target.lanes, seat_rows * count * target.lanes),
             "shared_at": vectors,
             "mean": _averages(op),
+            "keeps_input": _keeps_input(op, target),
             "rows": rows,
             "seat_rows": seat_rows,
             "team": items,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..target import Target
 
-SEATS = 64
+SEATS = 16
 """Slices that are kept at a time where local memory is cleared."""
 
 

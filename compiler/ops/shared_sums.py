@@ -31,7 +31,7 @@ PARTS = (4, 8, 16)
 """How many work-items may share the sums of a tile."""
 NEIGHBOURS = 4
 """Fewest tiles of a group, which share what they load."""
-AT_ONCE = 2
+AT_ONCE = 1
 """How many sums are joined at a time where local memory is cleared first, which keeps it small."""
 GAIN = 0.9
 """Share of the estimated time that remains, at most; the rest pays for joining the sums."""

@@ -34,6 +34,9 @@ MAX_LAYERS = 64
 LARGEST_IMAGE = 1 << 16
 """Values of an image up to which one work-group averages it as fast as a separate kernel."""
 
+MEANS = 64
+"""Means up to which one work-group keeps them in local memory that is cleared before it begins."""
+
 
 @graph_rewrite()
 def fuse_fully_connected_chain(graph: Graph, target: Target) -> Iterator[Attempt]:
@@ -90,6 +93,8 @@ def _unsupported_reason(
     if first.name == "MEAN":
         if reason := _not_a_mean_of_pixels(first):
             return reason
+        if target.language.clears_local_memory and first.output.elements > MEANS:
+            return f"clearing local memory for {first.output.elements} means takes longer than a kernel"
     elif len(first.epilogue) > 1 or not all(map(_has_one_operand, first.epilogue)):
         return "more than one unary elementwise operator is between the layers"
     else:
