@@ -3,8 +3,9 @@
 Deep layers have so few pixels that tiles would have to be small for a GPU to have enough of them,
 and small tiles load more for each multiply-add. Instead the work-items along the second axis of a
 group each add up a part of the input channels for a large tile, over the whole window. Then each
-joins some sums of all: all at once, or a few after another in the same local memory. The order of
-summation therefore differs from XNNPACK's.
+joins some sums of all: at once, or, where local memory is cleared first, which takes the longer the
+more there is, one sum at a time that they hand on. The order of summation therefore differs from
+XNNPACK's.
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ PARTS = (4, 8, 16)
 """How many work-items may share the sums of a tile."""
 NEIGHBOURS = 4
 """Fewest tiles of a group, which share what they load."""
-AT_ONCE = 1
-"""How many sums are joined at a time where local memory is cleared first, which keeps it small."""
 GAIN = 0.9
 """Share of the estimated time that remains, at most; the rest pays for joining the sums."""
 
@@ -93,15 +92,9 @@ def _tile(op: Op, window: Window, target: Target, wanted: TileShape | None, part
 
 
 def _shared(tile: Tile, parts: int, target: Target) -> int:
-    """Bytes in which a group keeps what all parts have of the sums that they join at a time."""
-    items = target.device.heavy_group // parts * parts
-    return items * _at_once(tile, target) * target.lanes * 4
-
-
-def _at_once(tile: Tile, target: Target) -> int:
-    """How many sums of a tile its parts join between two barriers."""
-    cleared = target.language.clears_local_memory
-    return min(AT_ONCE, tile.accumulators) if cleared else tile.accumulators
+    """Bytes in which a group keeps what all parts have of their sums, or one has of one."""
+    kept = 1 if target.language.clears_local_memory else parts * tile.accumulators
+    return target.device.heavy_group // parts * kept * target.lanes * 4
 
 
 def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Launch:
@@ -135,7 +128,7 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> L
             "window": window,
             "inputs": weights.shape[-1],
             "parts": parts,
-            "at_once": _at_once(tile, target),
+            "in_turns": target.language.clears_local_memory,
         },
         group=group,
         batches=1,

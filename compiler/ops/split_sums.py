@@ -2,7 +2,8 @@
 
 With one work-item per output slice, a single vector would leave a GPU idle. Instead the work-items
 of a group split the inputs among themselves and add up their partial sums, as LiteRT's GPU delegate
-does for fully connected layers (tasks/fully_connected.cc). The order of summation therefore differs
+does for fully connected layers (tasks/fully_connected.cc), one after another where local memory is
+cleared first. The order of summation therefore differs
 from XNNPACK's.
 """
 
@@ -60,7 +61,12 @@ def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
         "matmul/split_sums.jinja",
         (-(-count // group[0]) * group[0], parts, 1),
         constants={"bias": bias, "weights": _pack(weights, steps, count, target.lanes)},
-        variables={"parts": parts, "inputs": inputs, "steps": steps},
+        variables={
+            "parts": parts,
+            "inputs": inputs,
+            "steps": steps,
+            "in_turns": target.language.clears_local_memory,
+        },
         group=group,
         pairs=True,
         heavy=True,

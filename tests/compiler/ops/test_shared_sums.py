@@ -102,9 +102,9 @@ def test_each_part_joins_its_own_sums(
         assert difference(found[name], expected, tolerance=2e-5) is None, name
 
 
-@pytest.mark.parametrize(("target", "least"), [("glsl", 2048), ("wgsl", 1024)])
+@pytest.mark.parametrize(("target", "least"), [("glsl", 2048), ("wgsl", 128)])
 def test_little_local_memory_is_cleared(target: TargetName, least: int) -> None:
-    """Where it is, two of the four sums of a tile are joined at a time."""
+    """Where it is, a part of the four hands on one of the four sums of a tile at a time."""
     large = conv(pooled(1, 16, 16, 64), (64, 64))
     made = build(model({"y": large}).content, Options(target=target, device="gpu"))
     assert made.plan.needs.local_memory == least

@@ -88,3 +88,12 @@ def average(height: int, channels: int, *axes: int) -> Value:
 )
 def test_it_declines(value: Value, reason: str) -> None:
     assert reasons(value, *PASSES)[-1] == reason
+
+
+def test_few_means_are_kept_in_local_memory_that_is_cleared() -> None:
+    (fused,) = rewritten(average(3, 64, 1, 2), *PASSES, device="webgpu")[0].ops
+    assert [inner.name for inner in fused.core] == ["MEAN", "CONV_2D"]
+    graph, events = rewritten(average(3, 65, 1, 2), *PASSES, device="webgpu")
+    assert [op.name for op in graph.ops] == ["MEAN", "CONV_2D"]
+    reason = "clearing local memory for 65 means takes longer than a kernel"
+    assert [event.reason for event in events if event.reason] == [reason]
