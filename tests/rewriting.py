@@ -14,6 +14,7 @@ from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.events import Event
 from tflgpu.compiler.ir import Graph
+from tflgpu.compiler.language import OPENCL, Language
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.rewrites import PIPELINE, Pass
 from tflgpu.compiler.rewrites.canonicalize.eliminate_dead_code import eliminate_dead_code
@@ -37,12 +38,12 @@ def made(source: Source) -> Model:
 
 
 def rewritten(
-    source: Source, *passes: Pass, device: str = PROFILES[0]
+    source: Source, *passes: Pass, device: str = PROFILES[0], language: Language = OPENCL
 ) -> tuple[Graph, list[Event]]:
     """A graph after shapes are known and these rewrites ran, in the pipeline's order."""
     graph, events = made(source).graph, []
     for each in sorted({*BEFORE, *passes}, key=PIPELINE.index):
-        found = each(graph, Target(profile(device)))
+        found = each(graph, Target(profile(device), language))
         events += found if each in passes else []
     return graph, events
 

@@ -7,6 +7,7 @@ from cases.layers import layer, perceptron, squeezed
 from graphs import Value, call, ints, x
 from rewriting import kernels, operators, reasons, rewritten
 
+from tflgpu.compiler.language import WGSL
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
 from tflgpu.compiler.rewrites.fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
 
@@ -91,9 +92,9 @@ def test_it_declines(value: Value, reason: str) -> None:
 
 
 def test_few_means_are_kept_in_local_memory_that_is_cleared() -> None:
-    (fused,) = rewritten(average(3, 64, 1, 2), *PASSES, device="webgpu")[0].ops
+    (fused,) = rewritten(average(3, 64, 1, 2), *PASSES, device="webgpu", language=WGSL)[0].ops
     assert [inner.name for inner in fused.core] == ["MEAN", "CONV_2D"]
-    graph, events = rewritten(average(3, 65, 1, 2), *PASSES, device="webgpu")
+    graph, events = rewritten(average(3, 65, 1, 2), *PASSES, device="webgpu", language=WGSL)
     assert [op.name for op in graph.ops] == ["MEAN", "CONV_2D"]
     reason = "clearing local memory for 65 means takes longer than a kernel"
     assert [event.reason for event in events if event.reason] == [reason]
