@@ -4,7 +4,7 @@ Deep layers have so few pixels that tiles would have to be small for a GPU to ha
 and small tiles load more for each multiply-add. Instead the work-items along the second axis of a
 group each add up a part of the input channels for a large tile, over the whole window. Then each
 joins some sums of all: at once, or, where local memory is cleared first, which takes the longer the
-more there is, one sum at a time that they hand on. The order of summation therefore differs from
+more there is, a few that they hand on in a ring. The order of summation therefore differs from
 XNNPACK's.
 """
 
@@ -26,6 +26,7 @@ from .base import (
     slice_count,
 )
 from .elementwise import epilogue_operands, flattens
+from .seats import SEATS
 from .weights import bias_slices, ohwi, pack_weights
 
 PARTS = (4, 8, 16)
@@ -34,6 +35,8 @@ NEIGHBOURS = 4
 """Fewest tiles of a group, which share what they load."""
 GAIN = 0.9
 """Share of the estimated time that remains, at most; the rest pays for joining the sums."""
+RING_GAIN = 0.7
+"""The same where sums are handed on in a ring, with a barrier for each part."""
 
 
 def unsuited(op: Op, window: Window, target: Target) -> str | None:
@@ -61,13 +64,14 @@ def _parts(op: Op, window: Window, target: Target) -> int:
     """How many work-items share the sums of a tile: as few as take about the least time."""
     slices, most = op.operand(1).shape[-1] // target.lanes, target.device.heavy_group // NEIGHBOURS
     best, least = 1, _tile(op, window, target, None, 1).estimate
+    gain = RING_GAIN if target.language.clears_local_memory else GAIN
     for parts in PARTS:
         # With fewer steps than others' sums to join, joining would take as long as the steps.
         if parts > min(slices, most) or parts**2 > _steps(op, window, target):
             break
         tile = _tile(op, window, target, None, parts)
         time = tile.estimate * -(-slices // parts) / slices
-        if time <= GAIN * least and _shared(tile, parts, target) <= target.device.local_memory:
+        if time <= gain * least and _shared(tile, parts, target) <= target.device.local_memory:
             best, least = parts, time
     return best
 
@@ -92,9 +96,21 @@ def _tile(op: Op, window: Window, target: Target, wanted: TileShape | None, part
 
 
 def _shared(tile: Tile, parts: int, target: Target) -> int:
-    """Bytes in which a group keeps what all parts have of their sums, or one has of one."""
-    kept = 1 if target.language.clears_local_memory else parts * tile.accumulators
+    """Bytes in which a group keeps what all parts have of the sums, or, in a ring, one has."""
+    kept = _at_once(tile, parts, target) * (1 if _in_a_ring(tile, target) else parts)
     return target.device.heavy_group // parts * kept * target.lanes * 4
+
+
+def _in_a_ring(tile: Tile, target: Target) -> bool:
+    """Whether parts hand the sums of a tile on, rather than show each other all."""
+    return target.language.clears_local_memory and tile.accumulators > 1
+
+
+def _at_once(tile: Tile, parts: int, target: Target) -> int:
+    """How many sums of a tile are kept at a time: all, or those with seats, one a part at most."""
+    if not _in_a_ring(tile, target):
+        return tile.accumulators
+    return min(tile.accumulators, parts, max(SEATS // (target.device.heavy_group // parts), 1))
 
 
 def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Launch:
@@ -128,7 +144,8 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> L
             "window": window,
             "inputs": weights.shape[-1],
             "parts": parts,
-            "in_turns": target.language.clears_local_memory,
+            "in_a_ring": _in_a_ring(tile, target),
+            "at_once": _at_once(tile, parts, target),
         },
         group=group,
         batches=1,
