@@ -2,8 +2,8 @@
 
 The core of the fused operator is, in order: optionally a MEAN over an image's pixels; then layers,
 FULLY_CONNECTED or 1x1 CONV_2D of a single pixel, each but the last with at most one activation.
-RESHAPEs may stand between them. One work-group computes everything and keeps the vectors between
-the layers in local memory, and the vector that the first reads unless local memory is cleared first.
+RESHAPEs may stand between them. One work-group computes everything and keeps in local memory the
+vectors between the layers, and the one that the first reads unless local memory is cleared before.
 
 The weights are packed in the order in which the kernel reads them:
 [layer][block of output slices][input][slice of the block][lane].

@@ -93,8 +93,9 @@ def _unsupported_reason(
     if first.name == "MEAN":
         if reason := _not_a_mean_of_pixels(first):
             return reason
-        if target.language.clears_local_memory and first.output.elements > MEANS:
-            return f"clearing local memory for {first.output.elements} means takes longer than a kernel"
+        means = first.output.elements
+        if target.language.clears_local_memory and means > MEANS:
+            return f"clearing local memory for {means} means takes longer than a kernel"
     elif len(first.epilogue) > 1 or not all(map(_has_one_operand, first.epilogue)):
         return "more than one unary elementwise operator is between the layers"
     else:
