@@ -8,6 +8,7 @@ if TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 from collections import Counter
@@ -37,6 +38,9 @@ from tflgpu.compiler.litert import regions
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
 
+# Nothing of the hundreds of thousands of objects that tests consist of is garbage.
+gc.disable()
+
 # Those of Mesa optimize neither, and read this when they start.
 os.environ.setdefault("GALLIVM_PERF", "nopt")
 
@@ -44,6 +48,9 @@ DEVICES_AND_MODELS = frozenset(
     {"opencl_device", "opengl_device", "webgpu_device", "attached", "way", "models", "browser"}
 )
 """Fixtures whose tests are not in the quick tier."""
+
+GARBAGE = 10_000
+"""New objects after which garbage is looked for among them; compiling makes hundreds at a time."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,6 +97,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         slow = item.get_closest_marker("slow") is not None
         if not slow and not DEVICES_AND_MODELS & set(getattr(item, "fixturenames", ())):
             item.add_marker("quick")
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is looked for, but neither among the tests nor every few moments."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE)
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
