@@ -1,16 +1,24 @@
 """The compiler: from a .tflite model to a plan with readable kernels.
 
-`compile` writes into a cache folder; `build` compiles in memory.
+`compile` writes into a cache folder; `build` compiles in memory. Names are imported on first use,
+so that commands which do not compile import no compiler.
 """
 
-from ..runtime.errors import TflgpuError
-from .api import compile
-from .emit.compiled_model import CompiledModel
-from .errors import Finding, ModelError, OptionError, UnsupportedError
-from .options import Options
-from .pipeline import build
-from .tools.editing.edit import Trial, edit_kernel, revert_kernel
-from .tools.tune import tune
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..runtime.late_names import late_names
+
+if TYPE_CHECKING:
+    from ..runtime.errors import TflgpuError
+    from .api import compile
+    from .emit.compiled_model import CompiledModel
+    from .errors import Finding, ModelError, OptionError, UnsupportedError
+    from .options import Options
+    from .pipeline import build
+    from .tools.editing.edit import Trial, edit_kernel, revert_kernel
+    from .tools.tune import tune
 
 __all__ = [
     "CompiledModel",
@@ -27,3 +35,24 @@ __all__ = [
     "revert_kernel",
     "tune",
 ]
+
+# Hidden from type checkers, which would take it to provide any name.
+if not TYPE_CHECKING:
+    __getattr__ = late_names(
+        __name__,
+        {
+            "CompiledModel": "emit.compiled_model",
+            "Finding": "errors",
+            "ModelError": "errors",
+            "OptionError": "errors",
+            "Options": "options",
+            "TflgpuError": "errors",
+            "Trial": "tools.editing.edit",
+            "UnsupportedError": "errors",
+            "build": "pipeline",
+            "compile": "api",
+            "edit_kernel": "tools.editing.edit",
+            "revert_kernel": "tools.editing.edit",
+            "tune": "tools.tune",
+        },
+    )

@@ -31,6 +31,7 @@ from .litert.functions import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
+from .progress import Progress, silent
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
 from .rewrites.decompose.resolve_variables import VARIABLES
 from .rewrites.formats import apply_formats
@@ -47,15 +48,8 @@ from .sizing.tuning_table import TableSizing, digest, read_table
 from .target import SOURCE_LANGUAGES, Target
 from .telling import tell
 
-Progress = Callable[[str, int, int], None]
-"""Called with the stage, the work done in it so far, and its total work."""
-
 Observer = Callable[[str, Graph], None]
 """Called with "read" or the name of a rewrite, and the graph after it."""
-
-
-def silent(stage: str, done: int, total: int) -> None:
-    """A `Progress` that does nothing."""
 
 
 def unobserved(stage: str, graph: Graph) -> None:

@@ -17,11 +17,9 @@ from ..runtime.custom_op import CustomOp
 from ..runtime.errors import DeviceError, PlanError
 from ..runtime.launch.callers_memory import callers_context
 from .devices.attached import select_device
-from .emit.compiled_model import fallback_texts
 from .emit.variant_name import compiled_folder
 from .errors import FallbackWarning, OptionError
 from .options import Options, TargetName
-from .pipeline import build, write
 from .telling import tell
 
 T = TypeVar("T")
@@ -73,6 +71,10 @@ def load_model(
         )
 
     def compiled() -> Path:
+        # What is compiled already is loaded without the compiler, which takes longer to import.
+        from .emit.compiled_model import fallback_texts
+        from .pipeline import build, write
+
         found = build(model, chosen, stage)
         for text in fallback_texts(found.report):
             tell(FallbackWarning(text))

@@ -21,7 +21,7 @@ from man_page import man_page
 from plan_schema import plan_schema
 from public_api import api_markdown
 
-from tflgpu.compiler.cli.listing import operators_markdown
+from tflgpu.compiler.cli.listing_operators import operators_markdown
 from tflgpu.compiler.codegen.intrinsics import Intrinsic, defined_text, intrinsics
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.frontend.writer import write

@@ -18,19 +18,24 @@ def man_page() -> str:
     lines += [".SH DESCRIPTION", *_paragraphs(main.help or "")]
     lines += [".SH COMMANDS"]
     with click.Context(main, info_name="tflgpu", **main.context_settings) as context:
-        for name in main.list_commands(context):
-            lines += _command(main.commands[name], name, context)
+        lines += _commands(main, context)
     lines += [".SH EXIT STATUS", "0 if all is well; 1 if the model, the cache or the device is at"]
     lines += ["fault; 2 if the command was used incorrectly; 130 if it was interrupted."]
     return "\n".join(lines) + "\n"
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
+    """A section for each command of a group."""
+    for name in group.list_commands(context):
+        if command := group.get_command(context, name):
+            yield from _command(command, name, context)
 
 
 def _command(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
     """A section for a command, or one for each command of a group."""
     with click.Context(command, info_name=name, parent=parent) as context:
         if isinstance(command, click.Group):
-            for inner in command.list_commands(context):
-                yield from _command(command.commands[inner], inner, context)
+            yield from _commands(command, context)
             return
         pieces = " ".join(command.collect_usage_pieces(context))
         yield from (

@@ -32,7 +32,7 @@ COLOURS = 96
 DESK, PHONE = (1280, 720), (390, 720)
 """Sizes of the window, in pixels."""
 
-TFLGPU = [sys.executable, "-c", "from tflgpu.compiler.cli import main; main()"]
+TFLGPU = [sys.executable, "-m", "tflgpu"]
 
 
 def report(folder: Path) -> Path:

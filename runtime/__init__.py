@@ -6,8 +6,7 @@ loaded, the compiler never.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .api import devices, load
 from .errors import (
@@ -20,6 +19,7 @@ from .errors import (
     StoreError,
     TflgpuError,
 )
+from .late_names import late_names
 
 if TYPE_CHECKING:
     from .binding.bound import BoundRun
@@ -47,20 +47,16 @@ __all__ = [
 ]
 
 
-_LATE = {
-    "BoundRun": "tflgpu.runtime.binding.bound",
-    "DeviceInfo": "tflgpu.runtime.launch.device",
-    "Session": "tflgpu.runtime.session",
-    "SubmittedRun": "tflgpu.runtime.binding.submitted",
-    "TensorInfo": "tflgpu.runtime.plan.records",
-}
-"""The module of each class that is imported on first use: drivers start before that."""
-
-
 # Hidden from type checkers, which would take it to provide any name.
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name in _LATE:
-            return getattr(import_module(_LATE[name]), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Drivers start before these classes are imported.
+    __getattr__ = late_names(
+        __name__,
+        {
+            "BoundRun": "binding.bound",
+            "DeviceInfo": "launch.device",
+            "Session": "session",
+            "SubmittedRun": "binding.submitted",
+            "TensorInfo": "plan.records",
+        },
+    )

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from tflgpu.compiler.cli import main
 
-SCRIPT = 'from tflgpu.compiler.cli import main; main(prog_name="tflgpu")'
+TFLGPU = (sys.executable, "-m", "tflgpu")
 
 
 def invoke(*arguments: object, code: int = 0) -> Result:
@@ -40,4 +40,4 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
 
 
 def _command(arguments: Sequence[object]) -> list[str]:
-    return [sys.executable, "-c", SCRIPT, *map(str, arguments)]
+    return [*TFLGPU, *map(str, arguments)]

@@ -1,4 +1,4 @@
-"""The command line: `tflgpu` with its subcommands, and `tflgpu-compile`.
+"""The command line: `tflgpu` with its subcommands.
 
 Input are the user's arguments; output are tables or JSON. Exit code 1 means that the model, the
 cache or the device is at fault, and a message on stderr says what to do; 2 means that the command
@@ -9,47 +9,35 @@ from __future__ import annotations
 
 import click
 
-from .benchmarking import benchmark_command
-from .caching import cache
-from .compiling import compile_command
-from .doctor import doctor
-from .editing import edit
-from .explaining import explain
-from .exporting import export
-from .inspecting import inspect
-from .listing import devices, ops
-from .rewriting import opt
-from .running import run
 from .shell import Program
-from .tuning import tune_command
-from .verifying import verify
+
+COMMANDS = {
+    "benchmark": "benchmarking.benchmark_command",
+    "cache": "caching.cache",
+    "compile": "compiling.compile_command",
+    "devices": "listing_devices.devices",
+    "doctor": "doctor.doctor",
+    "edit": "editing.edit",
+    "explain": "explaining.explain",
+    "export": "exporting.export",
+    "inspect": "inspecting.inspect",
+    "ops": "listing_operators.ops",
+    "opt": "rewriting.opt",
+    "run": "running.run",
+    "tune": "tuning.tune_command",
+    "verify": "verifying.verify",
+}
+"""The commands, and where each is defined: most take longer to import than others to run."""
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Program,
+    late={name: f"{__name__}.{place}" for name, place in COMMANDS.items()},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="tflgpu")
 def main() -> None:
     """Compile TensorFlow Lite models to GPU kernels ahead of time, and run them."""
 
 
-for _command in (
-    compile_command,
-    tune_command,
-    run,
-    verify,
-    benchmark_command,
-    inspect,
-    explain,
-    opt,
-    edit,
-    export,
-    cache,
-    devices,
-    doctor,
-    ops,
-):
-    main.add_command(_command)
-
-compile_main = compile_command
-"""The program `tflgpu-compile`, which is the same as `tflgpu compile`."""
-
-__all__ = ["compile_main", "main"]
+__all__ = ["main"]

@@ -10,10 +10,19 @@ from typing import Any
 import click
 
 from ..fleet.tasks import for_each
+from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
 from .device_names import DeviceName
 from .options import Function, with_options
 from .parsing import parse_formats, parse_kept, parse_operators, parse_shapes
+
+tolerance_option = click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=TOLERANCE,
+    show_default=True,
+    help="With --keep-f32 auto, the error allowed relative to the largest absolute value or to 1.",
+)
 
 _FIELDS = tuple(item.name for item in fields(Options))
 

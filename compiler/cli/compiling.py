@@ -25,12 +25,12 @@ from ..fleet.result import Result
 from ..fleet.run import run
 from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
-from ..pipeline import Progress
+from ..progress import Progress
 from ..sizing.tuning_table import read_table
-from .compile_options import compile_options, format_options
+from .compile_options import compile_options, format_options, tolerance_option
 from .compiled_matrix import counted, print_matrix
 from .device_names import DeviceName
-from .options import fleet_options, models_argument, output_option, tolerance_option
+from .options import fleet_options, models_argument, output_option
 from .passphrases import passphrases
 from .paths import CachePlace
 from .printing import Answer, json_option, kernels_in_launches, memory_of, operators_of, properties

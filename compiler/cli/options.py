@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from ..keep_f32 import TOLERANCE
 from .device_names import DeviceName
 from .parsing import parse_choice, parse_numbers
 from .paths import FilePath
@@ -57,14 +56,6 @@ attached_option = click.option(
     default="auto",
     show_default=True,
     help="Part of a device's name as `tflgpu devices` prints it.",
-)
-
-tolerance_option = click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0.0, min_open=True),
-    default=TOLERANCE,
-    show_default=True,
-    help="With --keep-f32 auto, the error allowed relative to the largest absolute value or to 1.",
 )
 
 

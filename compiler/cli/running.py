@@ -42,7 +42,6 @@ from .input_arrays import (
     read_inputs,
     stored_shapes,
 )
-from .model_inputs import fitting_shapes, model_inputs
 from .options import attached_option, input_options, model_option, shape_option, signature_option
 from .paths import CachePlace, FilePath
 from .printing import json_option
@@ -50,7 +49,6 @@ from .run_results import RunResult, summary
 from .shell import Command, note, warn
 from .stages import progress
 from .tracing import trace_option, write_trace
-from .user_cache import load_compiled
 from .whole_file import check_folders, write_whole
 
 ARRAYS = ".npz"
@@ -167,6 +165,10 @@ def run(
         return Inputs(arrays, picture, size, metadata)
 
     if file:
+        # What is compiled already is run without the compiler, which takes longer to import.
+        from .model_inputs import fitting_shapes, model_inputs
+        from .user_cache import load_compiled
+
         # What is wrong with arguments is said before the model is compiled for seconds.
         shapes = shapes or fitting_shapes(file, given, signature)
         infos, tensors = model_inputs(file, shapes, signature)

@@ -7,8 +7,9 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from signal import SIG_DFL, SIGTERM, default_int_handler, getsignal, signal
 from threading import current_thread, main_thread
 from typing import IO, Any
@@ -140,9 +141,24 @@ def _take_any_text() -> None:
 
 
 class Program(click.Group):
-    """A group of `Command`s."""
+    """A group of `Command`s, of which some are imported when they are called or listed."""
 
     command_class = Command
+
+    def __init__(self, *arguments: Any, late: Mapping[str, str] = {}, **options: Any) -> None:
+        """`late` has the modules and names of those commands."""
+        super().__init__(*arguments, **options)
+        self._late = late
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*self.commands, *self._late})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name in self._late and name not in self.commands:
+            module, _, member = self._late[name].rpartition(".")
+            with _interruptible():
+                self.add_command(getattr(import_module(module), member))
+        return super().get_command(context, name)
 
 
 def warn(message: str) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as ProgressBar
 
-from ..pipeline import Progress, silent
+from ..progress import Progress, silent
 from .shell import asked_for
 
 

@@ -13,8 +13,8 @@ from ..fleet.models import find_models
 from ..options import Options
 from ..sizing.tuning_table import read_table
 from ..tools.tune import TABLES
-from .compile_options import compile_options, format_options
-from .options import models_argument, output_option, scheduler_option, tolerance_option
+from .compile_options import compile_options, format_options, tolerance_option
+from .options import models_argument, output_option, scheduler_option
 from .paths import FilePath
 from .printing import Answer, Column, Listing, json_option
 from .shell import Command, Failure, note

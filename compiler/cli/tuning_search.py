@@ -12,7 +12,7 @@ from ...runtime.errors import TflgpuError
 from ..errors import ModelError, UnsupportedError
 from ..keep_f32 import settle
 from ..options import Options
-from ..pipeline import Progress
+from ..progress import Progress
 from ..tools.tune import Found, table_path, tune
 from .shell import note
 

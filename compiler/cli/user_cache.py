@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from .. import pipeline
 from ..arguments import signatures
 from ..emit.variant_name import compiled_folder
 from ..options import Options
@@ -43,6 +42,8 @@ def load_compiled(
     cache = user_cache()
 
     def compile() -> Path:
+        from .. import pipeline
+
         with progress() as show:
             show = trace.stages(show) if trace else show
             built = pipeline.build(str(model), options, show)

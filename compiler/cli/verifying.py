@@ -12,9 +12,9 @@ from ..keep_f32 import settle
 from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
-from .compile_options import compile_options
+from .compile_options import compile_options, tolerance_option
 from .input_arrays import feed_of
-from .options import input_options, model_argument, tolerance_option
+from .options import input_options, model_argument
 from .printing import Answer, Column, Listing, full_names_option, json_option
 from .shape_choices import per_choice
 from .shell import Command, Failure

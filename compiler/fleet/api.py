@@ -11,7 +11,7 @@ from ..arguments import listed
 from ..errors import OptionError
 from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
-from ..pipeline import Progress, silent
+from ..progress import Progress, silent
 from .models import find_models
 from .places import place
 from .result import Result

@@ -22,6 +22,7 @@ from ..keep_f32 import settle
 from ..litert.child import Child
 from ..litert.reference import litert_version
 from ..options import Options
+from ..progress import Progress, silent
 from ..telling import told
 from .place import Kept, Place
 from .tasks import Task
@@ -70,7 +71,7 @@ class Workers(Protocol):
 class Here:
     """Compiles one task after another in this process."""
 
-    def __init__(self, progress: pipeline.Progress = pipeline.silent) -> None:
+    def __init__(self, progress: Progress = silent) -> None:
         self.litert = litert_version()
         self._progress = progress
 
@@ -78,7 +79,7 @@ class Here:
         return all_written(((task, compile_task(task, self._progress)) for task in tasks), place)
 
 
-def compile_task(task: Task, progress: pipeline.Progress = pipeline.silent) -> Built | Failed:
+def compile_task(task: Task, progress: Progress = silent) -> Built | Failed:
     """Compile a task whose files this process can read."""
     before = Child.unanswered
     try:
@@ -91,7 +92,7 @@ def compile_task(task: Task, progress: pipeline.Progress = pipeline.silent) -> B
 
 
 def compile_file(
-    model: Path, options: Options, tolerance: float, progress: pipeline.Progress = pipeline.silent
+    model: Path, options: Options, tolerance: float, progress: Progress = silent
 ) -> Built:
     """Compile a model file in memory, after a search for operators to keep, if that is asked for.
 

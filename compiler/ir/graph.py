@@ -1,6 +1,7 @@
 """The graph: operators and tensors as a bipartite directed graph.
 
-Only this file imports networkx.
+Only this file imports networkx, and only where a graph is made: that takes longer than all else
+that a command imports.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, ModelError
 from .op import FusedOp, Op
 from .tensor import Array, Shape, Tensor
 from .text import graph_text, to_text
 from .verify_fused import verify_fused
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 LitertShape = Callable[[Tensor], Shape | None]
 """The shape that LiteRT computes for a tensor; None if it is known only while the model runs."""
@@ -46,6 +48,12 @@ def _keep() -> None:
     """Nothing is given back: no file is behind the constants."""
 
 
+def _edges() -> DiGraph[Any]:
+    from networkx import DiGraph
+
+    return DiGraph()
+
+
 class Graph:
     """Operators and tensors with their edges, and the model's named inputs and outputs."""
 
@@ -70,7 +78,7 @@ class Graph:
         """Gives the shapes of the results of operators set aside."""
         self.release: Callable[[], None] = _keep
         """Gives back the memory of the file that constants are views of."""
-        self._graph: nx.DiGraph[Any] = nx.DiGraph()
+        self._graph = _edges()
         self._places: dict[Op, int] = {}
         """The operators, and which of those ever added each is."""
         self._count = 0
@@ -206,7 +214,9 @@ class Graph:
                     if not missing[reader]:
                         heappush(ready, (reader.index, self._places[reader], reader))
         if len(order) < len(missing):
-            names = " -> ".join(node.name for node, _ in nx.find_cycle(self._graph))
+            from networkx import find_cycle
+
+            names = " -> ".join(node.name for node, _ in find_cycle(self._graph))
             raise ModelError(f"the operators form a cycle: {names}")
         return order
 

@@ -19,7 +19,8 @@ from ..errors import EstimateWarning, ModelError, OptionError, PassError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..options import Options
-from ..pipeline import Progress, build, silent, write
+from ..pipeline import build, write
+from ..progress import Progress, silent
 from ..scratch import scratch_folder
 from ..telling import tell, told
 from .fewest import Fewest

@@ -18,7 +18,8 @@ from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..ir import Graph, Op, Tensor
 from ..options import Options
-from ..pipeline import Progress, Selected, select, silent, target_of
+from ..pipeline import Selected, select, target_of
+from ..progress import Progress, silent
 from ..sizing.sizes import size_operators
 from ..target import Target
 from ..tools.explain import ImplementationChoice, implementation_choices

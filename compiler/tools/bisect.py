@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from .. import pipeline
 from ..errors import ModelError
 from ..frontend.model_file import Model
 from ..options import Options
+from ..progress import Progress, silent
 from ..rewrites import PIPELINE
 from .compare import Feed, Verification, verify
 from .comparison import Comparison
@@ -41,7 +41,7 @@ def bisect(
     model: Model,
     options: Options,
     feed: Feed,
-    progress: pipeline.Progress = pipeline.silent,
+    progress: Progress = silent,
 ) -> Culprit | None:
     """Search for the first rewrite with which results differ from LiteRT's; None if none do.
 

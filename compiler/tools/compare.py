@@ -18,6 +18,7 @@ from ..litert.every_tensor import every_tensor
 from ..litert.reference import Reference
 from ..litert.state import kept_outputs, with_state
 from ..options import Options
+from ..progress import Progress, silent
 from ..scratch import scratch_folder
 from .comparison import Comparison
 from .folded import folded_results
@@ -54,7 +55,7 @@ def verify(
     feed: Feed,
     *,
     layers: bool = False,
-    progress: pipeline.Progress = pipeline.silent,
+    progress: Progress = silent,
 ) -> Verification:
     """Compile into a temporary cache, run the model and LiteRT on the same arrays, and compare.
 

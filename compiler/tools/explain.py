@@ -14,7 +14,8 @@ from ..frontend.model_file import Model
 from ..ir import Graph, Origin
 from ..memory.arrange import arrange
 from ..options import Options
-from ..pipeline import Observer, Progress, Selected, select, target_of, unobserved
+from ..pipeline import Observer, Selected, select, target_of, unobserved
+from ..progress import Progress
 from ..sizing.sizes import SizedOp, size_operators
 from ..target import Target
 

@@ -30,6 +30,7 @@ from ..ir import FusedOp, Graph, Op, Origin, Tensor, copies
 from ..ops import Implementation
 from ..ops.base import Tile, TileLimits, TileShape, WorkGroup
 from ..options import Options
+from ..progress import Progress, silent
 from ..scratch import scratch_folder
 from ..select.conversions import insert_conversions
 from ..select.storage import Choice
@@ -85,7 +86,7 @@ def tune(
     model: Model,
     options: Options,
     path: Path,
-    progress: pipeline.Progress = pipeline.silent,
+    progress: Progress = silent,
     tell: Callable[[Found], None] | None = None,
 ) -> Table:
     """Tune the kernels of a model that the table at `path` lacks, and add them to it.

@@ -5,12 +5,17 @@ Importing the compiler takes a moment, in which Ctrl-C ends the program as quiet
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from importlib import import_module
 from typing import Any, NoReturn
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ends: 128 and the number of SIGINT."""
+
+GARBAGE = 50_000
+"""New objects after which garbage is looked for; importing and compiling make few that are."""
 
 
 def _quit(number: int, frame: Any) -> NoReturn:
@@ -19,25 +24,25 @@ def _quit(number: int, frame: Any) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-def _run(name: str) -> None:
+def _run(program: str, module: str, command: str) -> None:
     signal.signal(signal.SIGINT, _quit)
+    gc.set_threshold(GARBAGE)
     try:
-        from .compiler import cli
-
+        run = getattr(import_module(module), command)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        getattr(cli, name)(prog_name="tflgpu" if name == "main" else "tflgpu-compile")
+        run(prog_name=program)
     finally:
         signal.signal(signal.SIGINT, _quit)
 
 
 def main() -> None:
     """Run `tflgpu` with the arguments of this process."""
-    _run("main")
+    _run("tflgpu", "tflgpu.compiler.cli", "main")
 
 
 def compile_main() -> None:
-    """Run `tflgpu-compile` with the arguments of this process."""
-    _run("compile_main")
+    """Run `tflgpu-compile`, which is `tflgpu compile`, with the arguments of this process."""
+    _run("tflgpu-compile", "tflgpu.compiler.cli.compiling", "compile_command")
 
 
 if __name__ == "__main__":

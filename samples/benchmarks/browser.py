@@ -19,7 +19,7 @@ from pathlib import Path
 
 import tflgpu
 
-TFLGPU = (sys.executable, "-c", "from tflgpu.compiler.cli import main; main()")
+TFLGPU = (sys.executable, "-m", "tflgpu")
 """The program of this Python, whichever is found first."""
 
 

@@ -27,7 +27,7 @@ LEAST_MS = 1.0
 """LiteRT's time above which a network counts in the mean; of faster ones overheads are measured."""
 TIMEOUT = 600
 """Seconds a network may take."""
-TFLGPU = (sys.executable, "-c", "from tflgpu.compiler.cli import main; main()")
+TFLGPU = (sys.executable, "-m", "tflgpu")
 """The program of this Python, whichever is found first."""
 
 

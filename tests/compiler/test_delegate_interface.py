@@ -20,7 +20,8 @@ from graphs import Call, Value, call, known, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, api, pipeline
-from tflgpu.compiler.cli import compile_main
+from tflgpu.compiler.cli.compiling import compile_command
+from tflgpu.compiler.progress import silent
 from tflgpu.compiler.tools.explain import explain
 from tflgpu.runtime import CacheWarning, PlanError
 
@@ -76,7 +77,7 @@ def test_python_and_the_shell_have_the_same_defaults(tmp_path: Path) -> None:
     file.write_bytes(model({"y": call("ABS", x(3, 5))}).content)
     made = tflgpu.compile(file, tmp_path / "python", device="cpu")
     arguments = [str(file), "-o", str(tmp_path / "shell"), "--device", "cpu"]
-    assert CliRunner().invoke(compile_main, arguments).exit_code == 0
+    assert CliRunner().invoke(compile_command, arguments).exit_code == 0
     (other,) = (tmp_path / "shell").glob("*/*/plan.tflgpu")
     assert other.read_bytes() == (made / "plan.tflgpu").read_bytes()
 
@@ -108,7 +109,7 @@ def test_one_check_decides_what_runs() -> None:
     options = Options(device="cpu", fallback="none")
     with pytest.raises(UnsupportedError) as caught:
         pipeline.build(mixed(), options)
-    assert caught.value.findings == explain(mixed(), options, pipeline.silent).findings
+    assert caught.value.findings == explain(mixed(), options, silent).findings
 
 
 def test_every_unsupported_operator_is_named() -> None:

@@ -21,14 +21,15 @@ from click.testing import CliRunner
 
 import tflgpu
 from docs.pages import PAGES, ROOT, Block, blocks
-from tflgpu.compiler.cli import compile_main, main
+from tflgpu.compiler.cli import main
+from tflgpu.compiler.cli.compiling import compile_command
 from tflgpu.compiler.tools import tune
 from tflgpu.compiler.tools.benchmark import kept_roofline
 from tflgpu.compiler.tools.benchmark.roofline import Roofline
 
 pytestmark = pytest.mark.slow
 
-PROGRAMS: dict[str, click.Command] = {"tflgpu": main, "tflgpu-compile": compile_main}
+PROGRAMS: dict[str, click.Command] = {"tflgpu": main, "tflgpu-compile": compile_command}
 
 SKIPPED = {
     "apt": "test_generated.py compares the packages with .ci/run",

@@ -28,6 +28,7 @@ STAGES = {
             "ir",
             "trial_input",
             "events",
+            "progress",
         ),
         *("language", "devices", "target"),
         *(
@@ -47,7 +48,17 @@ STAGES = {
         *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
-        *("printable", "frozen", "errors", "callers", "quiet", "waiting", "forks", "background"),
+        *(
+            "late_names",
+            "printable",
+            "frozen",
+            "errors",
+            "callers",
+            "quiet",
+            "waiting",
+            "forks",
+            "background",
+        ),
         "typed_json",
         "processor",
         *("plan", "launch", "cache", "remote", "litert", "custom_op", "parts"),
@@ -70,6 +81,7 @@ OUTSIDE = {
     # What a plan is and where it lies.
     "compiler": (
         "templates",
+        "runtime.late_names",
         "runtime.printable",
         "runtime.errors",
         "runtime.callers",

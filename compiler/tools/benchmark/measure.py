@@ -27,6 +27,7 @@ from ...litert.child import try_run
 from ...litert.reference import Reference
 from ...litert.state import with_state
 from ...options import Options
+from ...progress import Progress, silent
 from ...scratch import scratch_folder
 from ..trace.events import Trace
 from ..trace.session import Observer
@@ -61,7 +62,7 @@ def benchmark(
     litert_gpu: bool = False,
     busy: int = 0,
     trace: Trace | None = None,
-    progress: pipeline.Progress = pipeline.silent,
+    progress: Progress = silent,
 ) -> Benchmark:
     """Compile into a temporary cache, load, and measure.
 
@@ -173,7 +174,7 @@ def _litert_gpu(model: Model, arrays: Mapping[str, Array]) -> Run:
 
 
 def _rounds(
-    sides: Sequence[Run], rounds: int, min_seconds: float, progress: pipeline.Progress
+    sides: Sequence[Run], rounds: int, min_seconds: float, progress: Progress
 ) -> list[list[list[float]]]:
     """Seconds of each contestant, by round. They take turns, so that disturbances hit all alike."""
     results: list[list[list[float]]] = [[] for _ in sides]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from ...pipeline import Progress
+from ...progress import Progress
 
 PROCESS = 1
 TRACKS = ("compiler", "session", "device", "LiteRT")

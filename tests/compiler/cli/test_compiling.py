@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from commands import as_json, invoke, program
+from commands import TFLGPU, as_json, invoke, program
 from devices import need_programs
 from graphs.steps import elementwise
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.cli import compile_main
+from tflgpu.compiler.cli.compiling import compile_command
 from tflgpu.runtime.plan.file import from_bytes
 
 PROFILE = "cpu_avx2"
@@ -58,10 +57,10 @@ def test_compile_with_prebuild(opencl_device: str, tmp_path: Path) -> None:
     assert "no OpenCL device has 'abacus' in its name" in message
 
 
-def test_compile_main_is_the_same(tmp_path: Path) -> None:
-    assert CliRunner().invoke(compile_main, ["-h"]).exit_code == 0
+def test_the_program_that_compiles_is_the_same(tmp_path: Path) -> None:
+    assert CliRunner().invoke(compile_command, ["-h"]).exit_code == 0
     arguments = [str(DIGITS_MODEL), "-o", str(tmp_path / "cache"), "--device", PROFILE, "--json"]
-    result = CliRunner().invoke(compile_main, arguments)
+    result = CliRunner().invoke(compile_command, arguments)
     assert result.exit_code == 0
     assert json.loads(result.stdout) == as_json("compile", *arguments[:-1])
 
@@ -206,11 +205,8 @@ def test_on_a_terminal_a_bar_names_the_stage(tmp_path: Path) -> None:
     import pty
 
     terminal, its_end = pty.openpty()
-    script = "from tflgpu.compiler.cli import main; main(prog_name='tflgpu')"
     command = [
-        sys.executable,
-        "-c",
-        script,
+        *TFLGPU,
         "compile",
         str(DIGITS_MODEL),
         "-o",
@@ -233,8 +229,7 @@ def test_on_a_terminal_a_bar_names_the_stage(tmp_path: Path) -> None:
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     invoke("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", PROFILE)
-    script = "from tflgpu.compiler.cli import main; main(prog_name='tflgpu')"
-    command = [sys.executable, "-c", script, "inspect", str(tmp_path / "cache"), "--json"]
+    command = [*TFLGPU, "inspect", str(tmp_path / "cache"), "--json"]
     read_end, write_end = os.pipe()
     os.close(read_end)
     result = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 import pytest
-from commands import SCRIPT, as_json, invoke, program
+from commands import TFLGPU, as_json, invoke, program
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
@@ -77,7 +77,7 @@ def test_stdout_that_is_full_or_closed() -> None:
     assert result.returncode == 1
     assert result.stderr == "error: cannot write the output: No space left on device\n"
     closed = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -c '{SCRIPT}' ops >&-"], capture_output=True, text=True
+        ["sh", "-c", f"{' '.join(TFLGPU)} ops >&-"], capture_output=True, text=True
     )
     assert (closed.returncode, closed.stderr) == (0, "")
 

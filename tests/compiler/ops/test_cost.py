@@ -15,7 +15,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base import IN_ROWS, LANES, Loads, Tile, Window, choose_tile
 from tflgpu.compiler.ops.base.cost import WHOLE_SLICES, Work
 from tflgpu.compiler.ops.depthwise_conv import SingleColumn
-from tflgpu.compiler.pipeline import silent
+from tflgpu.compiler.progress import silent
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools.explain import explain
 

@@ -17,7 +17,7 @@ from tflgpu.compiler.ir import Op
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.base import Implementation, TileShape
 from tflgpu.compiler.options import TargetName
-from tflgpu.compiler.pipeline import silent
+from tflgpu.compiler.progress import silent
 from tflgpu.compiler.sizing.sizes import Sizes, Sizing
 from tflgpu.compiler.tools.explain import explain
 
