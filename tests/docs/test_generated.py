@@ -14,7 +14,7 @@ import pytest
 import tflgpu
 from docs.pages import ROOT, blocks, content
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.cli import main
+from tflgpu.compiler.cli import COMMANDS
 from tflgpu.compiler.codegen import render
 from tflgpu.compiler.devices import Profile
 from tflgpu.compiler.ops import OPS
@@ -99,7 +99,7 @@ def test_every_name_a_template_may_use_is_explained(monkeypatch: pytest.MonkeyPa
 def test_the_man_page_is_current_and_whole() -> None:
     page = GENERATE["man_page"]()
     assert content("docs/tflgpu.1") == page, "run: python docs/generate.py"
-    assert all(f".SS tflgpu {name} " in page for name in main.commands if name != "cache")
+    assert all(f".SS tflgpu {name} " in page for name in COMMANDS if name != "cache")
     assert ".SS tflgpu cache prune " in page and r"\fB\-\-fallback\-op NAME|INDEX\fR" in page
     macros = {line.partition(" ")[0] for line in page.splitlines() if line.startswith(".")}
     assert macros <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B"}
@@ -108,7 +108,7 @@ def test_the_man_page_is_current_and_whole() -> None:
 def test_every_command_and_public_name_is_mentioned() -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     pages += content("README.md")
-    assert [name for name in main.commands if f"tflgpu {name}" not in pages] == []
+    assert [name for name in COMMANDS if f"tflgpu {name}" not in pages] == []
     functions = [n for n in tflgpu.__all__ if inspect.isfunction(getattr(tflgpu, n))]
     assert [name for name in functions if f"tflgpu.{name}" not in pages and name != "devices"] == []
 

@@ -18,7 +18,10 @@ _SPAN = re.compile(r"`(?:tflgpu[ -](?P<command>[a-z][^`]*)|(?P<options>--[a-z][^
 
 def commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
     """Every command by its words, such as cache list."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
         yield name, command
         if isinstance(command, click.Group):
             yield from ((f"{name} {inner}", each) for inner, each in commands(command))

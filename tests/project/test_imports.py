@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from paths import ROOT
+from devices import best_opencl_device
+from paths import DIGITS_MODEL, ROOT
+
+import tflgpu
 
 FOLDERS = ("compiler", "litert", "runtime", "templates")
 
@@ -279,12 +282,42 @@ def modules_after(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "statement", ["import tflgpu.compiler.cli", "import tflgpu; tflgpu.compile_many"]
+    "statement", ["import tflgpu.compiler.cli.compiling", "import tflgpu; tflgpu.compile_many"]
 )
 def test_the_extra_is_imported_only_for_stores_and_clusters(statement: str) -> None:
     loaded = modules_after(statement)
     assert "tflgpu.compiler.fleet.places" in loaded
     assert not loaded & {"fsspec", "cryptography", "distributed", "dask", "asyncssh", "aiohttp"}
+
+
+COMPILING = {"tflgpu.compiler.pipeline", "tflgpu.compiler.ops", "networkx", "jinja2"}
+"""What only commands that compile import."""
+
+
+@pytest.mark.parametrize(
+    "command", [["--version"], ["devices"], ["doctor"], ["cache", "list", "."]]
+)
+def test_commands_that_compile_nothing_import_no_compiler(command: list[str]) -> None:
+    assert not modules_after(after(*command)) & COMPILING
+
+
+def after(*command: str) -> str:
+    """Statements that run `tflgpu`, which says nothing."""
+    imports = "import click.testing, tflgpu.compiler.cli as cli"
+    return f"{imports}; click.testing.CliRunner().invoke(cli.main, {command})"
+
+
+def test_what_is_compiled_is_run_without_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = best_opencl_device()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    cache = tmp_path / "cache"
+    tflgpu.compile(DIGITS_MODEL, cache, device=device)
+    load = f"import tflgpu; tflgpu.load({str(DIGITS_MODEL)!r}, device={device!r})"
+    assert modules_after(load) >= COMPILING
+    for statement in (load, after("run", str(cache), "random", "--device", device)):
+        assert not modules_after(statement) & COMPILING
 
 
 @pytest.mark.parametrize("statement", ["import tflgpu.runtime", "import tflgpu; tflgpu.load"])

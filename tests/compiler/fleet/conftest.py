@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,6 +17,9 @@ from graphs import call, model, w, x
 from graphs.steps import elementwise
 from graphs.values import Constant
 
+if TYPE_CHECKING:
+    from tornado.ioloop import IOLoop
+
 NAMES = ("ABS", "EXP", "COS")
 
 
@@ -19,6 +27,27 @@ NAMES = ("ABS", "EXP", "COS")
 def opencl_device() -> str:
     """One: what becomes of its measurements does not depend on the driver."""
     return best_opencl_device()
+
+
+@pytest.fixture(scope="session")
+def loop() -> Iterator[IOLoop]:
+    """For clusters in this process: one of their own must start within ten seconds, whatever else
+    the machine does, and what is left of a cluster without one fails the test after it."""
+    from tornado.ioloop import IOLoop
+
+    started: Future[tuple[IOLoop, asyncio.Event]] = Future()
+
+    async def run() -> None:
+        ended = asyncio.Event()
+        started.set_result((IOLoop.current(), ended))
+        await ended.wait()
+
+    thread = Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    running, ended = started.result()
+    yield running
+    running.add_callback(ended.set)
+    thread.join()
 
 
 @pytest.fixture

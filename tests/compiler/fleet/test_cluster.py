@@ -18,6 +18,7 @@ import distributed
 import psutil
 import pytest
 from commands import invoke
+from tornado.ioloop import IOLoop
 from variant_files import variants
 
 import tflgpu
@@ -33,7 +34,7 @@ DEVICES = ("mali", "gpu")
 
 
 @pytest.fixture
-def threads() -> Iterator[Any]:
+def threads(loop: IOLoop) -> Iterator[Any]:
     """A scheduler that listens as any other, with two workers that are threads of this process."""
     with distributed.LocalCluster(
         n_workers=2,
@@ -41,6 +42,7 @@ def threads() -> Iterator[Any]:
         processes=False,
         protocol="tcp",
         dashboard_address=":0",
+        loop=loop,
     ) as local:
         yield local
 
@@ -175,7 +177,7 @@ def test_a_scheduler_that_is_lost(folder: Path, threads: Any, tmp_path: Path) ->
 
 
 def test_no_scheduler_and_no_workers(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop: IOLoop
 ) -> None:
     monkeypatch.setattr(scheduled, "PATIENCE", 1)
     command = ("compile", folder, "-o", tmp_path / "store", "--scheduler")
@@ -188,8 +190,9 @@ def test_no_scheduler_and_no_workers(
     ):
         message = invoke(*command, address, code=1).stderr
         assert f"there is no scheduler at {address} (" in message and reason in message
-    empty = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
-    with empty:
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, dashboard_address=":0", loop=loop
+    ) as empty:
         message = invoke(*command, empty.scheduler_address, code=1).stderr
         assert "has no workers; start one with: dask worker inproc://" in message
     message = invoke(*command, "tcp://127.0.0.1:9", "--jobs", 2, code=1).stderr

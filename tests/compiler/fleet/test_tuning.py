@@ -15,6 +15,7 @@ from cases.convolutions import conv
 from commands import as_json, invoke
 from deadly_measurements import DeadlyMeasurements
 from graphs import model, x
+from tornado.ioloop import IOLoop
 
 import tflgpu
 from tflgpu.compiler.sizing.sizes import Sizes
@@ -56,10 +57,15 @@ def networks(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scheduler() -> Iterator[str]:
+def scheduler(loop: IOLoop) -> Iterator[str]:
     """The address of a scheduler with two workers, which have the devices of this machine."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0"
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address=":0",
+        loop=loop,
     ) as local:
         yield local.scheduler_address
 
@@ -80,13 +86,13 @@ def test_the_table_is_that_of_this_process(
 
 @pytest.mark.slow
 def test_what_a_killed_worker_was_measuring_is_measured_again(
-    networks: Path, measured: Measured, opencl_device: str, tmp_path: Path
+    networks: Path, measured: Measured, opencl_device: str, tmp_path: Path, loop: IOLoop
 ) -> None:
     (tmp_path / "made").mkdir()
     common: tuple[Any, ...] = ("--device", opencl_device)
     (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
     local = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, protocol="tcp", dashboard_address=":0"
+        n_workers=2, threads_per_worker=1, protocol="tcp", dashboard_address=":0", loop=loop
     )
     with local, distributed.Client(local, set_as_default=False) as client:
         client.register_plugin(DeadlyMeasurements(tmp_path / "made"))
