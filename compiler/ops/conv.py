@@ -125,6 +125,7 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
             "inputs": weights.shape[3],
             "groups": groups(op),
             "beyond": False,
+            "unit": target.lanes,
         },
         flatten=flat,
         pairs=target.half_arithmetic and weights.shape[3] % target.lanes == 0,
@@ -209,11 +210,11 @@ def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Launch:
         work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
         operands=epilogue_operands(op),
     )
-    spread = spread_groups(op.constant(1), groups(op), target.lanes)
+    spread = spread_groups(op.constant(1), groups(op), target)
     launch = _launch(op, target, "conv/conv.jinja", False, tile)
     constants = {**launch.constants, "weights": pack_weights(spread.weights, 1, target)}
-    variables = {"inputs": spread.weights.shape[3], "beyond": spread.beyond}
-    return replace(launch, constants=constants, variables={**launch.variables, **variables})
+    inputs = {"inputs": spread.weights.shape[3], "beyond": spread.beyond, "unit": spread.unit}
+    return replace(launch, constants=constants, variables={**launch.variables, **inputs})
 
 
 def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Launch:

@@ -187,28 +187,41 @@ def wide_sums(op: Op) -> str | None:
 
 @dataclass(frozen=True)
 class SpreadWeights:
-    """The weights for the slices of inputs that a slice of outputs reads."""
+    """The weights for the inputs that a slice of outputs reads."""
 
     weights: Array
-    """[outputs, height, width, inputs of these slices]."""
+    """[outputs, height, width, these inputs]."""
     beyond: bool
-    """Whether the last slices of outputs would otherwise read beyond the last slice of inputs."""
+    """Whether the last slices of outputs would otherwise read beyond the last input."""
+    unit: int
+    """How many inputs are read together: those of a slice, or a single one."""
 
 
-def spread_groups(weights: Array, groups: int, lanes: int) -> SpreadWeights:
-    """OHWI weights of groups, for kernels that read as many slices for each slice of outputs."""
+def spread_groups(weights: Array, groups: int, target: Target) -> SpreadWeights:
+    """OHWI weights of groups, for kernels that read as many inputs for each slice of outputs.
+
+    Processors load single lanes: where groups are no whole slices, they leave out those of others.
+    """
+    whole = _spread(weights, groups, target.lanes, target.lanes)
+    if target.device.slice_loads:
+        return whole
+    single = _spread(weights, groups, target.lanes, 1)
+    return single if single.weights.size < whole.weights.size else whole
+
+
+def _spread(weights: Array, groups: int, lanes: int, unit: int) -> SpreadWeights:
     outputs, height, width, inputs = weights.shape
     each = outputs // groups
     starts = np.arange(0, outputs, lanes)
     last = np.minimum(starts + lanes, outputs) - 1
-    first_slices = starts // each * inputs // lanes
-    last_slices = ((last // each + 1) * inputs - 1) // lanes
-    count = int((last_slices - first_slices).max()) + 1
-    most = -(-groups * inputs // lanes) - count
-    beyond = bool((first_slices > most).any())
-    begins = np.minimum(first_slices, most) * lanes
-    spread = np.zeros((outputs, height, width, count * lanes), weights.dtype)
+    first_units = starts // each * inputs // unit
+    last_units = ((last // each + 1) * inputs - 1) // unit
+    count = int((last_units - first_units).max()) + 1
+    most = -(-groups * inputs // unit) - count
+    beyond = bool((first_units > most).any())
+    begins = np.minimum(first_units, most) * unit
+    spread = np.zeros((outputs, height, width, count * unit), weights.dtype)
     for output in range(outputs):
         begin = output // each * inputs - begins[output // lanes]
         spread[output, :, :, begin : begin + inputs] = weights[output]
-    return SpreadWeights(spread, beyond)
+    return SpreadWeights(spread, beyond, unit)
