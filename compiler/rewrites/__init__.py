@@ -60,6 +60,7 @@ from .layout.move_transposes import move_transposes
 from .layout.quantize_before_moves import quantize_before_moves
 from .layout.take_parts_of_concat import take_parts_of_concat
 from .layout.transpose_to_reshape import transpose_to_reshape
+from .layout.turn_second_matrix import turn_second_matrix
 from .quantized.lower_quantized import lower_quantized
 from .quantized.store_integers import store_integers
 from .recognize.dilate_conv import dilate_conv
@@ -95,6 +96,7 @@ DECOMPOSE: tuple[Pass, ...] = (
 """Afterwards each operator does one thing, and every operator has an implementation."""
 
 LAYOUT: tuple[Pass, ...] = (
+    turn_second_matrix,
     keep_reduced_axes,
     align_unit_axes,
     move_reshapes,

@@ -1,0 +1,57 @@
+"""On processors the second operand of a product is transposed before many rows are multiplied.
+
+    y = BATCH_MATMUL(a[4,196,48], b[4,196,48]) adj_y=True
+    becomes   t = TRANSPOSE(b) perm=(0,2,1)   y = BATCH_MATMUL(a, t[4,48,196]) adj_y=False
+
+The columns of the result are then slices. Otherwise each of its elements is the sum of the lanes of
+one, which takes longer than short rows take to multiply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...ir import Graph, Op, Tensor, constant
+from ...ops.batch_matmul import matrices
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
+
+PAYS = 4
+"""How many times the elements of a row of `b` the rows of `a`, times the lanes, must be."""
+
+
+@graph_rewrite()
+def turn_second_matrix(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """For every product with a transposed operand."""
+    for op in graph.ops:
+        if op.name == "BATCH_MATMUL" and op.attrs.get("adj_y", False):
+            reason = _reason(op, target)
+            yield Attempt((op,), reason)
+            if reason is None:
+                _turn(graph, op)
+
+
+def _reason(op: Op, target: Target) -> str | None:
+    if not target.on_processor:
+        return "lanes are added up quickly"
+    if op.operand(1).dtype != "float32" or op.operand(1).constant:
+        return "the second operand is constant, or no float32"
+    rows, inner, columns = matrices(op)
+    if columns < target.lanes:
+        return f"{columns} columns do not fill a slice"
+    if rows * target.lanes < PAYS * inner:
+        return f"{rows} rows are too few to transpose rows of {inner} for"
+    return None
+
+
+def _turn(graph: Graph, op: Op) -> None:
+    second = op.operand(1)
+    rank = len(second.shape)
+    order = (*range(rank - 2), rank - 1, rank - 2)
+    turned = Tensor(f"{op.output.name}/turned", tuple(second.shape[axis] for axis in order))
+    axes = constant(f"{op.output.name}/order", np.array(order, np.int32))
+    graph.add(Op("TRANSPOSE", (second, axes), (turned,), {}, op.index))
+    graph.set_inputs(op, (op.operand(0), turned))
+    op.attrs = {**op.attrs, "adj_y": False}
