@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
 
 from ..ir import Shape
 from ..language import FLOAT, INT, Expression, Operand, Text, expression, horner
@@ -143,6 +142,12 @@ class Linear(Accessor):
         return self.read(index)
 
     def write(self, position: Position, value: object) -> str:
+        if position.last:
+            name, lanes, place = self.memory.language.lane, position.lanes, self.place(position)
+            numbers = range(lanes - position.last, lanes)
+            return " ".join(
+                self.set_element(place + n, name(str(value), n, lanes)) for n in numbers
+            )
         if position.lanes:
             return self.store_slice(self.place(position), value)
         return self.assign(position.index, value)
@@ -150,13 +155,7 @@ class Linear(Accessor):
     def broadcast(self, position: Position, shape: Shape) -> Expression:
         """The element for a flat index; for a slice as many elements, or one in all lanes."""
         own = (1,) * (len(shape) - len(self.shape)) + self.shape
-        terms = []
-        for axis, size in enumerate(own):
-            stride = prod(shape[axis + 1 :])
-            coordinate = position.index // stride
-            if axis and prod(shape[:axis]) > 1:
-                coordinate = coordinate % shape[axis]
-            terms.append((coordinate, size))
+        terms = list(zip(position.coordinates(shape), own, strict=True))
         index = position.index if own == tuple(shape) else horner(*terms)
         one_a_row = (1, *self.shape)[-1] < (1, *shape)[-1]
         if position.lanes and not one_a_row:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
-from ..language import Operand
+from ..ir import Shape
+from ..language import Expression, Operand, expression
 
 
 @dataclass(frozen=True)
@@ -18,3 +20,22 @@ class Position:
     index: Operand = 0
     lanes: int = 0
     """How many elements of a row follow from the flat index on; 0 for that element alone."""
+    last: int = 0
+    """How many of these are stored, the last ones; 0 for all."""
+    within: tuple[Operand, Operand] | None = None
+    """The number of the row among all, and the place in it, if the kernel has them at hand."""
+
+    def coordinates(self, shape: Shape) -> list[Expression]:
+        """Those of the flat index along each axis of a tensor of that shape."""
+        found = []
+        for axis, size in enumerate(shape):
+            inner = prod(shape[axis + 1 :])
+            if self.within is None:
+                coordinate = expression(self.index) // inner
+            elif axis == len(shape) - 1:
+                found.append(expression(self.within[1]))
+                continue
+            else:
+                coordinate = expression(self.within[0]) // (inner // shape[-1])
+            found.append(coordinate % size if prod(shape[:axis]) > 1 else coordinate)
+        return found

@@ -354,14 +354,33 @@ class _Body:
         whole = Line(f"{output.array}[({first}) >> {power}] = joined;")
         return Statements((joined, *parts, whole))
 
-    def store_at(self, value: object | None, index: Operand) -> Statements:
-        """The statements that run the epilogue on an element and store it at a flat index."""
-        return self._stored(value, self._output.element, Position(index=index))
+    def store_at(
+        self,
+        value: object | None,
+        index: Operand,
+        within: tuple[Operand, Operand] | None = None,
+    ) -> Statements:
+        """The statements that run the epilogue on an element and store it at a flat index.
 
-    def store_slice_at(self, value: object | None, index: Operand) -> Statements:
-        """The statements for a slice of elements of a row, stored from a flat index on."""
-        kind = self._target.language.floats(self._target.lanes)
-        return self._stored(value, kind, Position(index=index, lanes=self._target.lanes))
+        `within` is the number of its row, and the place in it.
+        """
+        return self._stored(value, self._output.element, Position(index=index, within=within))
+
+    def store_slice_at(
+        self,
+        value: object | None,
+        index: Operand,
+        within: tuple[Operand, Operand] | None = None,
+        last: int = 0,
+    ) -> Statements:
+        """The statements for a slice of elements of a row, stored from a flat index on.
+
+        With `last` only so many are stored: those before have been, by whoever shares the row.
+        """
+        lanes = self._target.lanes
+        kind = self._target.language.floats(lanes)
+        place = Position(index=index, lanes=lanes, last=last, within=within)
+        return self._stored(value, kind, place)
 
     def _stored(
         self,
@@ -384,7 +403,7 @@ class _Body:
             value, *beside = (language.widen(str(each), lanes) for each in (value, *beside))
         if value is None:
             ops = (*op.core, *ops)
-        elif not ops and not self._output.repeats and kept is None:
+        elif not (ops or self._output.repeats or kept or position.last):
             return statements([self._output.write(position, value)])
         else:
             results = op.core[-1].outputs

@@ -36,7 +36,7 @@ from .base import (
     slice_count,
     sliced_grid,
 )
-from .row_slices import no_long_rows
+from .row_slices import no_long_rows, no_row_slices
 
 Formula = Callable[..., Any]
 """Computes an operator from the functions it may call, its operands, and attributes as keywords.
@@ -141,6 +141,10 @@ ELEMENTWISE: dict[str, Elementwise] = {}
 """Every elementwise operator by name."""
 
 
+SHORTEST = 6
+"""The elements of a row from which on one loop over it pays, though it is less than a slice."""
+
+
 def read_in_store(op: Op) -> tuple[Tensor, ...]:
     """The tensors a kernel reads while it stores its result, each once.
 
@@ -205,7 +209,12 @@ def _linear(op: Op, target: Target) -> Launch:
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
-    return no_long_rows(op, target, read_in_store(op))
+    """Rows of a slice at least; or shorter ones whose places in other tensors are found at once."""
+    operands = read_in_store(op)
+    short = SHORTEST <= op.output.shape[-1] < target.lanes if op.output.shape else False
+    if short and any(1 < tensor.elements < op.output.elements for tensor in operands):
+        return no_row_slices(op, target, operands)
+    return no_long_rows(op, target, operands)
 
 
 def _rows(op: Op, target: Target) -> Launch:
