@@ -11,6 +11,7 @@ from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import Implementation, Launch, OpDef, bhwc, broadcast, define, row_major, slice_count
 from .elementwise import rank_fits
+from .row_slices import no_row_slices
 
 COLUMNS = 4
 """Adjacent columns of the result that a work-item computes."""
@@ -99,7 +100,9 @@ def _build_columns(op: Op, target: Target) -> Launch:
     slices = min(slices, -(-columns // target.lanes))
     template = "matmul/batch_matmul_columns.jinja"
     each = slices * target.lanes
-    return _launch(op, template, each, min(most, rows), {"slices": slices})
+    in_slices = no_row_slices(op, target, op.epilogue_inputs) is None
+    variables = {"slices": slices, "in_slices": in_slices}
+    return _launch(op, template, each, min(most, rows), variables)
 
 
 def _slices_of_products(op: Op, target: Target) -> str | None:

@@ -7,15 +7,27 @@
 Layers are 1x1 convolutions and fully connected layers; several may follow each other, with
 activations between them. Networks that mix positions rather than channels, such as MLP-Mixer
 (arXiv 2105.01601), are written this way.
+
+Few channels that lie before several axes of pixels are multiplied likewise on processors, where
+slices of channels would be mostly empty, and a softmax along pixels may lie in between. Talking
+heads (arXiv 2003.02436) mix so the scores of attention:
+
+    t = TRANSPOSE(x[1,4,49,49]) perm=(0,2,3,1)   u = FULLY_CONNECTED(t, w[4,4], b)
+    y = TRANSPOSE(u) perm=(0,3,1,2)
+    becomes   f = RESHAPE(x) new_shape=(1,4,2401)   p = BATCH_MATMUL(w, f)   s = ADD(p, b)
+              y = RESHAPE(s) new_shape=(1,4,49,49)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
 
-from ...ir import Graph, Op, Tensor, constant
+from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops.conv import groups, window
 from ...ops.elementwise import ELEMENTWISE
+from ...ops.softmax import softmax_axis
 from ...ops.transpose import permutation
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -23,37 +35,66 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def multiply_from_left(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """After each transpose that swaps the last two axes."""
+    """After each transpose that makes the channels the last axis."""
     for transpose in graph.ops:
-        if transpose not in graph or not _swaps(transpose):
+        axis = _channels(transpose) if transpose in graph else None
+        if axis is None:
             continue
-        steps = _steps(graph, transpose)
+        steps = _steps(graph, transpose, axis)
         if not any(_is_layer(step) for step in steps):
             continue
         back = graph.only_reader(steps[-1].output)
-        if back is None or not _swaps(back):
+        if back is None or not _brings_back(back, axis):
             reason = "no transpose swaps pixels and channels back"
             yield Attempt((transpose, *steps, *([back] if back else [])), reason)
+        elif reason := _fill_slices(transpose, steps, axis, target):
+            yield Attempt((transpose, *steps, back), reason)
         else:
             yield Attempt((transpose, *steps, back))
-            _multiply(graph, transpose, steps, back)
+            _multiply(graph, transpose, steps, back, axis)
 
 
-def _swaps(op: Op) -> bool:
+def _channels(op: Op) -> int | None:
+    """The axis that a transpose makes the last one, while the others keep their order, or None."""
     if op.name != "TRANSPOSE" or len(op.output.shape) not in (3, 4):
+        return None
+    *others, axis = permutation(op)
+    moves = others == sorted(others) and axis < len(others)
+    return axis if moves else None
+
+
+def _brings_back(op: Op, axis: int) -> bool:
+    if op.name != "TRANSPOSE":
         return False
-    rank = len(op.output.shape)
-    return permutation(op) == [*range(rank - 2), rank - 1, rank - 2]
+    last = len(op.output.shape) - 1
+    return permutation(op) == [*range(axis), last, *range(axis, last)]
 
 
-def _steps(graph: Graph, transpose: Op) -> list[Op]:
-    """The layers and activations that follow, each the only reader of the one before."""
+def _steps(graph: Graph, transpose: Op, axis: int) -> list[Op]:
+    """The layers and what lies between them, each the only reader of the one before."""
     steps: list[Op] = []
     op = graph.only_reader(transpose.output)
-    while op is not None and (_is_layer(op) or _is_activation(op)):
+    while op is not None and (_is_layer(op) or _is_activation(op) or _is_softmax(op, axis)):
         steps.append(op)
         op = graph.only_reader(op.output)
     return steps
+
+
+def _fill_slices(transpose: Op, steps: list[Op], axis: int, target: Target) -> str | None:
+    """Why channels before several axes of pixels are better multiplied in slices; None if not."""
+    if axis == len(transpose.output.shape) - 2:
+        return None
+    channels = max(tensor.shape[-1] for tensor in (transpose.output, *(s.output for s in steps)))
+    if target.on_processor and 2 * channels <= target.lanes:
+        return None
+    return f"{channels} channels fill slices"
+
+
+def _is_softmax(op: Op, axis: int) -> bool:
+    """Whether an operator is a softmax along pixels."""
+    if op.name != "SOFTMAX" or op.epilogue:
+        return False
+    return axis <= softmax_axis(op) < len(op.output.shape) - 1
 
 
 def _is_activation(op: Op) -> bool:
@@ -72,31 +113,67 @@ def _is_layer(op: Op) -> bool:
     return plain and op.output.shape[:-1] == op.operand(0).shape[:-1]
 
 
-def _multiply(graph: Graph, transpose: Op, steps: list[Op], back: Op) -> None:
+def _multiply(graph: Graph, transpose: Op, steps: list[Op], back: Op, axis: int) -> None:
     value, result = transpose.operand(0), back.output
     for op in (back, *reversed(steps), transpose):
         graph.remove(op)
-    left: list[Op] = []
+    left = _Left(value, axis)
     for step in steps:
-        *outer, pixels, channels = step.output.shape
-        shape = (*outer, channels, pixels)
-        if not _is_layer(step):
-            after = Tensor(f"{step.output.name}/swapped", shape)
-            left.append(Op(step.name, (value,), (after,), step.attrs, step.index, step.version))
-            value = after
-            continue
-        name = step.operand(1).name
-        rows = step.constant(1).reshape(*[1] * len(outer), channels, -1)
-        product = Tensor(f"{step.output.name}/product", shape)
+        if _is_layer(step):
+            left.layer(step)
+        elif step.name == "SOFTMAX":
+            left.softmax(step)
+        else:
+            left.add(step.name, step, "swapped", (left.value,), left.value.shape, step.attrs)
+    left.shaped(steps[-1], result.shape)
+    left.ops[-1].set_results((result,))
+    for op in left.ops:
+        graph.add(op)
+
+
+class _Left:
+    """The operators of a chain whose channels lie before its pixels."""
+
+    def __init__(self, value: Tensor, axis: int) -> None:
+        self.value = value
+        self.ops: list[Op] = []
+        self._axis = axis
+        self._pixels = value.shape[axis + 1 :]
+
+    def add(
+        self,
+        name: str,
+        step: Op,
+        suffix: str,
+        operands: Sequence[Tensor],
+        shape: Shape,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Append an operator of a step, which gives the next value."""
+        self.value = Tensor(f"{step.output.name}/{suffix}", shape)
+        version = step.version if name == step.name else 1
+        self.ops.append(Op(name, operands, (self.value,), attrs or {}, step.index, version))
+
+    def shaped(self, step: Op, shape: Shape) -> None:
+        """The value in another shape."""
+        if self.value.shape != shape:
+            self.add("RESHAPE", step, "shaped", (self.value,), shape, {"new_shape": shape})
+
+    def layer(self, step: Op) -> None:
+        """Weights times all pixels, as if these were one axis."""
+        outer, channels = self.value.shape[: self._axis], step.output.shape[-1]
+        self.shaped(step, (*outer, self.value.shape[self._axis], prod(self._pixels)))
+        name, shape = step.operand(1).name, (*outer, channels, prod(self._pixels))
+        rows = constant(f"{name}/rows", step.constant(1).reshape(*[1] * len(outer), channels, -1))
         attrs = {"adj_x": False, "adj_y": False}
-        factors = (constant(f"{name}/rows", rows), value)
-        left.append(Op("BATCH_MATMUL", factors, (product,), attrs, step.index))
-        value = product
+        self.add("BATCH_MATMUL", step, "product", (rows, self.value), shape, attrs)
         if step.input(2) is not None:
             bias = constant(f"{name}/bias", step.constant(2).reshape(channels, 1))
-            after = Tensor(f"{step.output.name}/swapped", shape)
-            left.append(Op("ADD", (value, bias), (after,), {}, step.index))
-            value = after
-    left[-1].set_results((result,))
-    for op in left:
-        graph.add(op)
+            self.add("ADD", step, "swapped", (self.value, bias), shape)
+
+    def softmax(self, step: Op) -> None:
+        """Along the same pixels, whose axis is one further now."""
+        channels = self.value.shape[self._axis]
+        self.shaped(step, (*self.value.shape[: self._axis], channels, *self._pixels))
+        attrs = {**step.attrs, "axis": softmax_axis(step) + 1}
+        self.add("SOFTMAX", step, "swapped", (self.value,), self.value.shape, attrs)

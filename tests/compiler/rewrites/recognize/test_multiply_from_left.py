@@ -12,6 +12,7 @@ from devices import Way
 from graphs import Value, call, transpose, w, x
 from rewriting import assert_becomes, assert_declines, compiled, rewritten
 
+from tflgpu.compiler.rewrites.layout.move_transposes import move_transposes
 from tflgpu.compiler.rewrites.recognize.multiply_from_left import multiply_from_left
 
 SWAP = (0, 1, 3, 2)
@@ -84,3 +85,43 @@ def test_a_window_of_several_pixels_is_no_layer() -> None:
 def test_numbers_agree(way: Way, tmp_path: Path) -> None:
     cases = [Case("CONV_2D", f"mixing pixels: {name}", value) for name, value in VALUES.items()]
     assert problems(cases, way, tmp_path) == {}
+
+
+TO_PIXELS, TO_CHANNELS = (0, 2, 3, 1), (0, 3, 1, 2)
+
+
+def talking_heads(heads: int, *between: str) -> Value:
+    """Scores of attention, mixed before and after what lies between."""
+
+    def mixed_heads(value: Value, bias: Value | None) -> Value:
+        layer = call("FULLY_CONNECTED", value, w(heads, heads), bias, keep_num_dims=True)
+        return transpose(layer, *TO_CHANNELS)
+
+    value: Value = mixed_heads(transpose(call("TANH", x(2, heads, 19, 21)), *TO_PIXELS), w(heads))
+    for operator in between:
+        value = call(operator, value, **({"beta": 1.0} if operator == "SOFTMAX" else {}))
+    return mixed_heads(transpose(value, *TO_PIXELS), None)
+
+
+def test_few_channels_are_mixed_where_they_lie() -> None:
+    graph, _ = rewritten(talking_heads(3, "SOFTMAX"), move_transposes, multiply_from_left)
+    names = ["TANH", "RESHAPE", "BATCH_MATMUL", "ADD", "RESHAPE", "SOFTMAX", "RESHAPE"]
+    assert [op.name for op in graph.ops] == [*names, "BATCH_MATMUL", "RESHAPE"]
+    softmax, product = graph.ops[5], graph.ops[7]
+    assert softmax.output.shape == (2, 3, 19, 21) and softmax.attrs["axis"] == 3
+    assert [each.shape for each in product.reads] == [(1, 3, 3), (2, 3, 399)]
+
+
+def test_channels_that_fill_slices_are_moved() -> None:
+    value = transpose(conv(transpose(x(1, 9, 7, 5), *TO_PIXELS), (3, 9), (1, 1)), *TO_CHANNELS)
+    assert_declines(value, "^9 channels fill slices$", multiply_from_left)
+    few = transpose(conv(transpose(x(1, 2, 7, 5), *TO_PIXELS), (2, 2), (1, 1)), *TO_CHANNELS)
+    assert_declines(few, "^2 channels fill slices$", multiply_from_left, device="gpu")
+
+
+@pytest.mark.parametrize("between", [("SOFTMAX",), (), ("RELU", "SOFTMAX")], ids=str)
+def test_talking_heads_agree_with_litert(
+    between: tuple[str, ...], way: Way, tmp_path: Path
+) -> None:
+    found = problems([Case("heads", str(between), talking_heads(3, *between))], way, tmp_path)
+    assert not found, found
