@@ -47,8 +47,8 @@ def multiply_from_left(graph: Graph, target: Target) -> Iterator[Attempt]:
         if back is None or not _brings_back(back, axis):
             reason = "no transpose swaps pixels and channels back"
             yield Attempt((transpose, *steps, *([back] if back else [])), reason)
-        elif reason := _fill_slices(transpose, steps, axis, target):
-            yield Attempt((transpose, *steps, back), reason)
+        elif filled := _fill_slices(transpose, steps, axis, target):
+            yield Attempt((transpose, *steps, back), filled)
         else:
             yield Attempt((transpose, *steps, back))
             _multiply(graph, transpose, steps, back, axis)
