@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError
+from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
@@ -57,7 +58,7 @@ def _complete(self: Any, given: int, named: dict[str, Any]) -> None:
     content, names = self.__dict__, self.__match_args__
     if given > len(names):
         raise TypeError(f"{type(self).__name__} has {len(names)} fields, not {given}")
-    for field in dataclasses.fields(self)[given:]:
+    for field in _fields(self.__class__)[given:]:
         if field.name in named:
             content[field.name] = named.pop(field.name)
         elif field.default is not MISSING:
@@ -68,6 +69,9 @@ def _complete(self: Any, given: int, named: dict[str, Any]) -> None:
             raise TypeError(f"{type(self).__name__} lacks {field.name}")
     if named:
         raise TypeError(f"{type(self).__name__} takes no {', '.join(named)}")
+
+
+_fields = cache(dataclasses.fields)
 
 
 def _defaults(field: dataclasses.Field[Any]) -> list[Any]:
