@@ -122,9 +122,18 @@ class Linear(Accessor):
         return self.element_of(pixel, slice * self.lanes + lane)
 
     def word(self, pixel: Operand, slice: Operand, number: Operand) -> Expression:
-        """Four bytes of the pixel at that index as one integer, as if the tensor were sliced."""
-        place = slice * self.lanes + number * 4
-        return self.memory.call("word_at", pixel + place, kind=INT)
+        """Four bytes of the pixel at that index as one integer, as if the tensor were sliced.
+
+        Those beyond the last of fewer channels are 0.
+        """
+        if self.channels < 4:
+            return self.memory.call("part_of_word_at", pixel, self.channels, kind=INT)
+        return self.memory.call("word_at", pixel, slice * self.lanes + number * 4, kind=INT)
+
+    def word_near(self, pixel: Operand, further: int) -> Expression:
+        """The first four bytes of a pixel that is so many further along x than the one at an index,
+        which has others after it."""
+        return self.memory.call("word_at", pixel, further * self.channels, kind=INT)
 
     def element_of(self, start: Operand, offset: Operand) -> Expression:
         """An element by base address and offset, for which CPU compilers generate better code."""

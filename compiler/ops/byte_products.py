@@ -64,10 +64,11 @@ def _of_bytes(image: Tensor) -> bool:
 
 
 def words_in_rows(op: Op, target: Target) -> str | None:
-    """Why a layer cannot read words of a row-major image; None if it can."""
+    """Why a layer cannot read words of a row-major image; None if it can, as of few channels."""
     if not _of_bytes(op.operand(0)) or target.language.packs_bytes:
         return "its rows are not stored in arrays of bytes"
-    return "its rows are not whole words" if op.operand(0).shape[-1] % WORD else None
+    channels = op.operand(0).shape[-1]
+    return "its pixels are not whole words" if channels > WORD and channels % WORD else None
 
 
 def sums_fit(weights: Array) -> bool:

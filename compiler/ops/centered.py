@@ -32,6 +32,7 @@ from .base import (
     same_as_first,
     sliced_grid,
 )
+from .byte_products import WORD
 from .elementwise import Formula, flattens, rank_fits
 
 TO_CENTERED = "tflgpu.to_centered"
@@ -59,7 +60,7 @@ def _to_sliced(op: Op, target: Target) -> Launch:
 def _other_bytes(op: Op, target: Target) -> str | None:
     """Why the integers are not stored as they are given; None if nothing has to be computed."""
     source, whole = op.operand(0), op.output.whole
-    if target.byte_products:
+    if target.byte_products and source.shape[-1:] >= (WORD,):
         return "layers that multiply bytes read them in slices"
     if whole is None or element_dtype(op.output) != element_dtype(source):
         return "its result is not stored as its operand is"

@@ -35,7 +35,7 @@ from .base import (
     define,
     slice_count,
 )
-from .byte_products import byte_products, multiplies_bytes
+from .byte_products import WORD, byte_products, multiplies_bytes, words_in_rows
 from .elementwise import epilogue_operands, flattens
 from .split_sums import split_sums, splits
 from .weights import (
@@ -194,6 +194,13 @@ def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:
     return byte_products(op, target, None if geometry.pointwise else geometry, shape)
 
 
+def _few_bytes(op: Op, target: Target) -> str | None:
+    """Pixels of few channels would fill slices with zeros."""
+    if op.operand(0).shape[3] >= WORD:
+        return "its pixels fill words"
+    return multiplies_bytes(op, target) or words_in_rows(op, target)
+
+
 def _split_slices(op: Op, target: Target) -> str | None:
     """Groups share slices of channels."""
     if groups(op) == 1:
@@ -275,6 +282,7 @@ def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Launch:
 
 IMPLEMENTATIONS = (
     TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
+    TiledImplementation("conv_bytes_from_linear", _build_bytes, _few_bytes, reads=LINEAR),
     Implementation("split_sums", _build_split, _one_pixel, half_arithmetic=True),
     TiledImplementation("conv_shared", _build_shared, _few_pixels, half_arithmetic=True),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),

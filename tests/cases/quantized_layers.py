@@ -151,6 +151,28 @@ def layers() -> Iterator[Case]:
     yield row("layers", "BATCH_MATMUL int16", value)
 
 
+def narrow_images() -> Iterator[Case]:
+    """Convolutions of inputs of a few channels, of which some reach the very last pixel."""
+    geometries = {
+        "all of it": window("VALID"),
+        "with edges": window("SAME", (2, 2)),
+        "dilated": window("VALID", (1, 2), (2, 1)),
+    }
+    for dtype, zero in EIGHT_BITS:
+        for channels in (1, 2, 3):
+            for name, geometry in geometries.items():
+                image = xq(2, 9, 19, channels, dtype=dtype, zero=zero)
+                filters = weights((23, 3, 3, channels), channels=dtype == "int8", dtype=dtype)
+                operands = image, filters, bias(filters, 23)
+                like: dict[str, Any] = {"dtype": dtype, "zero": zero}
+                value = quantized("CONV_2D", *operands, **like, scale=0.3, **geometry)
+                yield row("narrow images", f"{channels} of {dtype}, {name}", value)
+        single = weights((23, 1, 1, 3), channels=dtype == "int8", dtype=dtype)
+        image = xq(1, 9, 19, 3, **like)
+        value = quantized("CONV_2D", image, single, bias(single, 23), **like, **window())
+        yield row("narrow images", f"3 of {dtype}, 1x1", value)
+
+
 def computed_weights() -> Iterator[Case]:
     """Scales are powers of two, with which some sums end in a half."""
     options: dict[str, Any] = {"fused_activation_function": "NONE"}
@@ -357,6 +379,6 @@ def projections() -> Iterator[Case]:
 
 
 TABLES = (
-    *(layers, computed_weights, weights_alone, packed_weights, blocks_of_weights),
+    *(layers, narrow_images, computed_weights, weights_alone, packed_weights, blocks_of_weights),
     *(gates, projections),
 )

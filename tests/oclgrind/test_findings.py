@@ -89,6 +89,14 @@ def test_faults_are_found(tmp_path: Path) -> None:
     }
 
 
+def test_words_do_not_reach_beyond_an_image(tmp_path: Path) -> None:
+    """Of narrow pixels, whose bytes are multiplied four at a time."""
+    told = ("-m", "oclgrind.simulate", "intel_xe", "0", "1", "quantized narrow images")
+    output, said = simulated(tmp_path, *told)
+    assert not FINDING.findall(said), said[:4000]
+    assert json.loads(output) == {}
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nothing_is_found(profile: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     chosen, operators = ("0", "1"), tuple(families())

@@ -16,7 +16,10 @@ from tflgpu.compiler.language.kernel import parse_definitions
 KEYWORDS = {"if", "for", "while", "return"}
 
 IMAGES = {"read_texel", "read_half_texel", "texel_lane"}
-BYTES = {"add_products", "add_signed_products", "as_ints", "byte_word", "bytes_at", "word_at"}
+BYTES = {
+    *("add_products", "add_signed_products", "as_ints", "byte_word", "bytes_at", "word_at"),
+    *("look_up_bytes", "part_of_word_at"),
+}
 """For kernels that only OpenCL C has, as images are."""
 MEDIUM = {"load_medium", "medium_halves"}
 """For arithmetic in `mediump`; the other languages have arrays of halves."""
