@@ -70,6 +70,7 @@ NONE = "no other computes it"
 
 PLACES = {
     "conv_bytes": Place(Layer(28, 256, 256, 1, dtype="int8"), "0.37"),
+    "conv_bytes_from_linear": Place(Layer(224, 3, 32, stride=2, dtype="int8", first=True), "0.87"),
     "split_sums": Place(Layer(1, 1280, 1000, 1), "", "0.51"),
     "conv_shared": Place(Layer(7, 576, 160, 1)),
     "conv_thin": Place(Layer(128, 32, 1), "0.37", "0.78"),
