@@ -77,6 +77,9 @@ class Language:
     clears_local_memory: bool = False
     """Whether all local memory is zero before a work-group begins, so that kernels start and
     compile the faster the less they declare."""
+    compiled_at_start: bool = False
+    """Whether kernels are compiled whenever a model is loaded, so that short ones are worth more
+    than a second path for tiles inside of an image."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or one of the kinds below."""
@@ -243,6 +246,7 @@ WGSL = replace(
     writes_beside=False,
     counts_elements=True,
     clears_local_memory=True,
+    compiled_at_start=True,
 )
 """The text of kernels in terms of GLSL, from which WGSL is printed."""
 

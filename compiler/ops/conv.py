@@ -186,7 +186,8 @@ def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Launch:
     operands = epilogue_operands(op)
     tile = choose_tile(width, height * batch, count, target, shape, work=LANES, operands=operands)
     launch = _launch(op, target, "conv/conv_linear.jinja", False, tile)
-    return replace(launch, pairs=tile.slices % 2 == 0)
+    variables = {**launch.variables, "one_path": target.language.compiled_at_start}
+    return replace(launch, variables=variables, pairs=tile.slices % 2 == 0)
 
 
 def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:

@@ -228,7 +228,7 @@ class Printer:
         return self._name(name) if node.first else before
 
     def _choice(self, node: tree.Choice) -> Value:
-        condition, before = self.expression(node.condition), dict(self._steps)
+        condition, before = self.expression(_straight(node.condition)), dict(self._steps)
         one, other = self.expression(node.chosen), self.expression(node.other)
         if self._steps != before:
             raise Unprintable(f"what {condition.text} chooses changes a variable, in any case")
@@ -325,6 +325,14 @@ class Printer:
             if each.name == intrinsic and types == tuple(one.type for one in each.parameters):
                 return each
         raise Unprintable(f"no {intrinsic} of {', '.join(types)} in templates/intrinsics.toml")
+
+
+def _straight(condition: tree.Expression) -> tree.Expression:
+    """What a choice depends on, without branches: it has none, and compilers are slow with them."""
+    if isinstance(condition, tree.Binary) and condition.sign in ("&&", "||"):
+        left, right = _straight(condition.left), _straight(condition.right)
+        return tree.Binary(condition.sign[0], left, right)
+    return condition
 
 
 def _replaced(statement: tree.Statement, by: Mapping[str, tree.Expression]) -> tree.Statement:

@@ -75,6 +75,10 @@ def test_control_flow(text: str, wgsl: str) -> None:
     ("text", "wgsl"),
     [
         ("f = a < b ? f : 1.0f;", "f = select(1.0, f, a < b);"),
+        (
+            "f = a < 3 && (b > 0 || f > 1.0f) ? f : 1.0f;",
+            "f = select(1.0, f, (a < 3) & ((b > 0) | (f > 1.0)));",
+        ),
         ("v = a < 3 ? x[a] : vec4(0.0f);", "v = select(vec4f(0.0), x[a], a < 3);"),
         ("v = mix(vec4(0.0), v, lessThan(ivec4(0, 1, 2, 3), ivec4(a)));",
          "v = select(vec4f(0.0), v, vec4i(0, 1, 2, 3) < vec4i(a));"),

@@ -5,8 +5,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from cases.convolutions import conv, window
+from graphs import model, x
 
+from tflgpu.compiler import Options, build
 from tflgpu.compiler.ops.base import Window
+from tflgpu.compiler.options import TargetName
 
 
 @pytest.mark.parametrize("pixels", [1, 4, 7, 16])
@@ -22,3 +26,13 @@ def test_pixels_beyond_are_those_of_any_tile(pixels: int) -> None:
             rights = [place + (size - 1) * dilation for place in lefts]
             assert (pixel < first) == any(place < 0 for place in lefts)
             assert (pixel >= behind) == any(place >= columns for place in rights)
+
+
+@pytest.mark.parametrize(("target", "paths"), [("glsl", 2), ("wgsl", 1)])
+def test_tiles_inside_have_a_path_unless_kernels_are_compiled_at_the_start(
+    target: TargetName, paths: int
+) -> None:
+    first = conv(x(1, 32, 32, 3), (16, 3), **window("SAME", (2, 2)))
+    sources = build(model({"y": first}).content, Options(target=target, device="gpu")).sources
+    (text,) = (text for name, text in sources.items() if "conv_linear" in name)
+    assert text.count("ky++") == paths
