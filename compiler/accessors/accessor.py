@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..ir import Shape
 from ..language import FLOATS, Expression, Name, Operand, Text
+from ..language.statement import Statements
 from ..target import Target
 from .codecs import Codec, Join
 from .memory import Buffer
@@ -109,7 +110,7 @@ class Accessor(ABC):
         """The statement that stores a slice or an element at an index."""
 
     @abstractmethod
-    def write(self, position: Position, value: object) -> str:
+    def write(self, position: Position, value: object) -> Statements:
         """The statements that store a slice or an element at a position."""
 
     def keep_tail(self, position: Position, value: object) -> str:

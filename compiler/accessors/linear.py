@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..ir import Shape
-from ..language import FLOAT, INT, Expression, Operand, Text, expression, horner
+from ..language import FLOAT, INT, Expression, Operand, Text, coordinate, expression, horner
+from ..language.statement import Statements, lines
 from ..ops.base import bhwc
 from .accessor import Accessor
 from .codecs import ElementCodec
@@ -107,11 +108,8 @@ class Linear(Accessor):
 
     def coordinates(self, index: Expression) -> tuple[Expression, ...]:
         """Batch, row, column and channel of the element at a flat index."""
-        column = index // self.channels
-        row = column // self.width
-        sizes = (self.height, self.width, self.channels)
-        rest = (each % size for each, size in zip((row, column, index), sizes, strict=True))
-        return (row // self.height, *rest)
+        shape = bhwc(self.shape)
+        return tuple(coordinate(index, axis, shape) for axis in range(len(shape)))
 
     def pixel(self, batch: Operand, row: Operand, column: Operand) -> Expression:
         """The index of a pixel's first channel, which `channel` takes."""
@@ -150,16 +148,13 @@ class Linear(Accessor):
     def entry(self, index: Operand) -> Expression:
         return self.read(index)
 
-    def write(self, position: Position, value: object) -> str:
+    def write(self, position: Position, value: object) -> Statements:
         if position.last:
-            name, lanes, place = self.memory.language.lane, position.lanes, self.place(position)
-            numbers = range(lanes - position.last, lanes)
-            return " ".join(
-                self.set_element(place + n, name(str(value), n, lanes)) for n in numbers
-            )
+            some = range(position.lanes - position.last, position.lanes)
+            return lines(*self.codec.save_some(self.memory, self.place(position), value, some))
         if position.lanes:
-            return self.store_slice(self.place(position), value)
-        return self.assign(position.index, value)
+            return lines(self.store_slice(self.place(position), value))
+        return lines(self.assign(position.index, value))
 
     def broadcast(self, position: Position, shape: Shape) -> Expression:
         """The element for a flat index; for a slice as many elements, or one in all lanes."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language import Expression, Number, Operand, expression, horner
+from ..language import INT, Expression, Name, Number, Operand, expression, horner
+from ..language.statement import Copy, Declare, If, Statements, lines
 from ..target import Target
 from .codecs import ElementCodec
 from .position import Position
@@ -43,25 +44,35 @@ class Rows(Slices):
     def nested(self) -> tuple[int, ...]:
         return self.height, self.width, self.channels
 
-    def write(self, position: Position, value: object) -> str:
-        place, language = self.place(position), self.memory.language
+    def write(self, position: Position, value: object) -> Statements:
+        place = self.place(position)
+        if not self.tail or not self.may_be_last(position.slice):
+            return lines(self._whole(place, value))
+        start, further = place.constant_apart
+        stored = self._stored(place, position.slice, value)
+        if start.simple or stored.length < 2:
+            return stored
+        # The place gets a name, as it is repeated.
+        named = Declare(INT, "to", value=start.text)
+        stored = self._stored(Name("to") + further, position.slice, value)
+        return Statements((Copy(Statements((named, *stored.items))),))
+
+    def _stored(self, place: Expression, slice: Operand, value: object) -> Statements:
+        """The statements that store the lanes of a slice, of the last one only those in use."""
+        some = lines(*self.codec.save_some(self.memory, place, value, range(self.tail)))
+        if self.is_last(slice):
+            return some
+        is_whole = f"{slice} < {self.slices - 1}"
+        if self.memory.language.vector_stores or self.codec.packed:
+            return Statements((If(is_whole, lines(self._whole(place, value)), some),))
+        rest = lines(*self.codec.save_some(self.memory, place, value, range(self.tail, self.lanes)))
+        return Statements((*some.items, If(is_whole, rest, lines())))
+
+    def _whole(self, place: Expression, value: object) -> str:
+        """The statement that stores all lanes of a slice."""
         pitch = (self.extents or self.nested)[-1]
         aligned = self.base % self.lanes == 0 and pitch % self.lanes == 0
-        if not self.tail or not self.may_be_last(position.slice):
-            return self.codec.save_lanes(self.memory, place, value, aligned)
-        lanes = [
-            self.assign(place + number, language.lane(str(value), number, self.lanes))
-            for number in range(self.lanes)
-        ]
-        some = " ".join(lanes[: self.tail])
-        if self.is_last(position.slice):
-            return some
-        if not language.vector_stores and not self.codec.packed:
-            rest = " ".join(lanes[self.tail :])
-            others = f"if ({position.slice} < {self.slices - 1}) {{ {rest} }}"
-            return "\n".join([*lanes[: self.tail], others])
-        whole = self.codec.save_lanes(self.memory, place, value, aligned)
-        return f"if ({position.slice} < {self.slices - 1}) {{ {whole} }} else {{ {some} }}"
+        return self.codec.save_lanes(self.memory, place, value, aligned)
 
     def place(self, position: Position) -> Expression:
         """The index of a slice's first lane in the array.

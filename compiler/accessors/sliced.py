@@ -23,6 +23,7 @@ from ..language import (
     horner,
     select,
 )
+from ..language.statement import Statements, lines
 from ..ops.base import bhwc
 from ..target import Target
 from .accessor import Accessor
@@ -216,8 +217,8 @@ class Sliced(Slices):
         chosen = select(inside, element, self.memory.splat("0.0f"))
         return Text(f"({chosen})", FLOATS) if isinstance(chosen, Choice) else chosen
 
-    def write(self, position: Position, value: object) -> str:
-        return self.assign(self.place(position), self.keep_tail(position, value))
+    def write(self, position: Position, value: object) -> Statements:
+        return lines(self.assign(self.place(position), self.keep_tail(position, value)))
 
     def keep_tail(self, position: Position, value: object) -> str:
         if not self.tail or not self.may_be_last(position.slice):

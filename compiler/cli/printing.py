@@ -20,8 +20,8 @@ from rich.table import Table
 
 from ...runtime.plan.records import HostPart, Plan
 from ...runtime.printable import printable, printable_lines
+from ..ir.short_names import short_names, with_short_names
 from .shell import asked_for, remember, remembered
-from .short_names import short_names, with_short_names
 
 WIDTH_IN_A_PIPE = 120
 """Width of tables, at most, if stdout is not a terminal."""

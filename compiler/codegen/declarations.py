@@ -55,9 +55,9 @@ FILTERS = {each.__name__: each for each in (assigned, called, constant, variable
 """What the tags of statements call, as filters, which templates need not look up."""
 
 
-def array(name: str, count: int, type: str = INT) -> Array:
+def array(name: str, count: int, type: str = INT, constant: bool = False) -> Array:
     """A local array, or a single variable."""
-    return Array(name, count, type, count == 1)
+    return Array(name, count, type, count == 1, constant)
 
 
 def declare(found: Array) -> Statements:
@@ -79,6 +79,10 @@ def vocabulary(unrolled: Callable[..., Statements]) -> Mapping[str, Any]:
 
         if found.single:
             first = value(Number(0))
+            if found.constant:
+                held = constant(first, found.name)
+                found.only = held.value
+                return held.statements
             return Statements((Declare(found.type, found.name, value=str(first)),))
 
         def assign(index: Expression) -> Statements:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ..ir import Op, Tensor
 from ..language import FLOAT, Expression, Name, Text
+from ..language.notation import ATOM
 from ..language.statement import Declare, Statement, assignment, statements
 from ..ops.base import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
 
+RESULT = "v"
+"""The variable of the results."""
+
+Store = Callable[[str], object]
+"""Returns the statement that stores a variable."""
+
 
 class Operands(Protocol):
     """Returns expressions that read the operands which the kernel does not compute."""
 
-    def read(self, tensor: Tensor) -> str:
+    def read(self, tensor: Tensor) -> Expression:
         """The tensor at the position of the store."""
 
     def entry(self, tensor: Tensor, index: str) -> Expression:
@@ -29,14 +36,21 @@ class Chain:
     def __init__(self, kind: str, functions: KernelFunctions) -> None:
         self._kind, self._functions = kind, functions
         self._last: Tensor | None = None
-        """The tensor whose value is in `v`."""
+        """The tensor whose value was computed last."""
+        self.value = ""
+        """The variable that holds it: `v`, or the one that the chain started with."""
         self._held: dict[Tensor, str] = {}
         """The variables of values that later operators also read."""
         self.statements: list[Statement] = []
 
-    def start(self, tensor: Tensor, value: str) -> None:
-        """Start with a value that the kernel has computed."""
-        self._assign(tensor, Text(value, FLOAT))
+    def start(self, tensor: Tensor, value: str, named: bool = False) -> None:
+        """Start with a value that the kernel has computed; `named` if it is a variable of the type
+        that the chain computes in.
+        """
+        if named:
+            self._last, self.value = tensor, value
+        else:
+            self._assign(tensor, Text(value, FLOAT))
 
     def hold(self, values: Iterable[tuple[Tensor, str]]) -> None:
         """Further values that the kernel has computed."""
@@ -44,37 +58,42 @@ class Chain:
             self._held[tensor] = f"beside{number}"
             self.statements.append(Declare(self._kind, f"beside{number}", value=value))
 
-    def compute(self, ops: Sequence[Op], operands: Operands, stores: Mapping[Tensor, str]) -> None:
+    def compute(
+        self, ops: Sequence[Op], operands: Operands, stores: Mapping[Tensor, Store]
+    ) -> None:
         """Go on with operators; what else they read is read where they are computed.
 
-        `read` reads the operands that the chain does not compute; `stores` has the statement that
-        stores each early output.
+        `read` reads the operands that the chain does not compute; `stores` has what stores each
+        early output.
         """
         for number, op in enumerate(ops):
             if self._last is not None:
                 self._keep(self._last, number, ops[number + 1 :], stores)
             if ELEMENTWISE[op.name].table:
-                self._look_up(op, self._text(op.operand(0), operands), operands, number)
+                self._look_up(op, self._operand(op.operand(0), operands), operands, number)
             else:
                 inputs = (tensor for tensor in op.inputs if tensor is not None)
-                self._compute(op, [self._text(tensor, operands) for tensor in inputs], number)
+                self._compute(op, [self._operand(tensor, operands) for tensor in inputs], number)
 
-    def _text(self, tensor: Tensor, operands: Operands) -> str:
+    def _operand(self, tensor: Tensor, operands: Operands) -> Expression:
         if tensor is self._last:
-            return "v"
-        return self._held[tensor] if tensor in self._held else operands.read(tensor)
+            return Name(self.value)
+        return Name(self._held[tensor]) if tensor in self._held else operands.read(tensor)
 
     def _keep(
-        self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, str]
+        self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, Store]
     ) -> None:
         """Store the last value if it is an early output; copy it if a later operator reads it."""
         if value in stores:
-            self.statements += statements([stores[value]]).items
-        if any(value in op.inputs for op in later):
+            self.statements += statements([stores[value](self.value)]).items
+        if not any(value in op.inputs for op in later):
+            return
+        self._held[value] = self.value
+        if self.value == RESULT:
             self._held[value] = f"v{number}"
-            self.statements.append(Declare(self._kind, f"v{number}", value="v"))
+            self.statements.append(Declare(self._kind, f"v{number}", value=RESULT))
 
-    def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
+    def _compute(self, op: Op, operands: Sequence[Expression], number: int) -> None:
         """Append one operator; an operand that its formula repeats gets a variable."""
         integers, row = computes_integers(op), ELEMENTWISE[op.name]
         attrs = {name: op.attrs[name] for name in row.attributes if name in op.attrs}
@@ -90,25 +109,26 @@ class Chain:
         named = []
         for letter, operand, dtype in zip(letters, operands, dtypes, strict=True):
             variable = self._functions.variable(letter, dtype)
-            if repeated.count(variable) > 1 and not operand.isidentifier():
+            if repeated.count(variable) > 1 and not isinstance(operand, Name):
                 kind = "int" if integers else self._kind
-                self.statements.append(Declare(kind, f"{letter}{number}", value=operand))
-                operand = f"{letter}{number}"
-            named.append(operand)
+                self.statements.append(Declare(kind, f"{letter}{number}", value=operand.text))
+                operand = Name(f"{letter}{number}")
+            named.append(operand.within(ATOM))
         self._assign(op.output, result(named), f"  // {op.name}")
 
-    def _look_up(self, op: Op, value: str, operands: Operands, number: int) -> None:
+    def _look_up(self, op: Op, value: Expression, operands: Operands, number: int) -> None:
         """Each lane reads its own entry of the table."""
         language, lanes = self._functions.language, self._functions.lanes
         place = f"place{number}"
         kind = language.ints(lanes) if lanes else "int"
-        index = self._functions.to_int(Name(value, FLOAT)) + op.attrs["offset"]
+        known = Name(value.within(ATOM), FLOAT)
+        index = self._functions.to_int(known) + op.attrs["offset"]
         self.statements.append(Declare(kind, place, value=str(index)))
         self._assign(op.output, operands.entry(op.operand(1), place), f"  // {op.name}")
 
     def _assign(self, tensor: Tensor, value: Expression, remark: str = "") -> None:
-        if self._last is None:
-            self.statements.append(Declare(self._kind, "v", value=value.text, remark=remark))
+        if self.value == RESULT:
+            self.statements.append(assignment(RESULT, value, remark))
         else:
-            self.statements.append(assignment("v", value, remark))
-        self._last = tensor
+            self.statements.append(Declare(self._kind, RESULT, value=value.text, remark=remark))
+        self._last, self.value = tensor, RESULT

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.storage import WORD
 from ..ir import Op, Tensor
-from ..language.comment import in_comment
+from ..ir.short_names import short_names, with_short_names
+from ..language.comment import comment, in_comment
 from ..memory.allocation import Allocation
 from ..memory.lifetimes import touched
 from ..ops.base import Launch, StridedLayout
@@ -91,14 +92,16 @@ def generate(
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
     for item in launches:
         users[item.kernel].append(item)
+    names = {number: f"{source.name}_{number:03}" for source, number in numbers.items()}
+    described = {number: _described(name, users[number]) for number, name in names.items()}
+    short = short_names(line for lines in described.values() for line in lines)
     records, sources, comments = [], {}, {}
     for source, number in numbers.items():
-        name = f"{source.name}_{number:03}"
         file = f"kernels/{number:03}_{source.name}{source.language.suffix}"
-        comments[file] = _comment(name, users[number])
-        frame = source.frame(name, comments[file])
+        comments[file] = comment(with_short_names(line, short) for line in described[number])
+        frame = source.frame(names[number], comments[file])
         text, bodies = fill(frame, [(number, source.text)])
-        records.append(source.record(name, file, text, bodies))
+        records.append(source.record(names[number], file, text, bodies))
         sources[file] = text
     return Kernels(tuple(launches), tuple(records), sources, comments, host_steps)
 
@@ -137,18 +140,17 @@ def _counted(rendered: RenderedLaunch, allocation: Allocation) -> RenderedLaunch
     return replace(rendered, source=replace(source, parameters=tuple(parameters)))
 
 
-def _comment(name: str, users: list[GeneratedLaunch]) -> str:
+def _described(name: str, users: list[GeneratedLaunch]) -> list[str]:
     """The comment at the top of a kernel's file: what it computes, its parameters and its uses."""
     rendered = users[0].rendered
     grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.source.group))
-    lines = [
+    return [
         f"{name}: {computed(users[0].op)}",
         *rendered.described,
         *(["multiplies and adds in half precision"] if rendered.source.half else []),
         f"grid {grid} in groups of {group}",
         *(f"{_operators(item)}: {_tensors(item.rendered)}" for item in users),
     ]
-    return "\n".join(f"// {line}" for line in lines)
 
 
 def _operators(launch: GeneratedLaunch) -> str:

@@ -6,6 +6,7 @@ a `Use`, which records it, so that a kernel gets exactly the definitions it need
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from ..language import (
     common_type,
     expression,
 )
+from ..language.wrapping import STEP, WIDTH, wrapped
 from .environment import environment
 
 if sys.version_info >= (3, 11):
@@ -162,7 +164,30 @@ def definitions(
         lines = _definition(entry, language, lanes)
         if language == OPENCL and not lines[0].startswith("#"):
             yield f"#define {entry.name} {entry.name}_{kernel}"
-        yield from lines
+        for line in lines:
+            yield from _continued(line)
+
+
+_MACRO = re.compile(r"(#define \w+(?:\([^)]*\))?) (.+)")
+
+
+def _continued(line: str) -> Iterator[str]:
+    """A line of a definition; a long one on several."""
+    macro = _MACRO.match(line)
+    if macro is None or len(line) <= WIDTH:
+        yield from _wrapped_within(line)
+        return
+    *first, last = wrapped(macro[2], WIDTH - len(f"{STEP} \\"))
+    yield f"{macro[1]} \\"
+    yield from (f"{STEP}{each} \\" for each in first)
+    yield STEP + last
+
+
+def _wrapped_within(line: str) -> Iterator[str]:
+    """A line of a function, whose indentation stays."""
+    text = line.lstrip()
+    indent = line[: len(line) - len(text)]
+    return (indent + part for part in wrapped(text, WIDTH - len(indent)))
 
 
 def defined(used: Collection[str], language: Language) -> list[Intrinsic]:

@@ -9,6 +9,8 @@ from math import prod
 from ...runtime.plan.kernels import Body
 from ...runtime.plan.records import Argument, Dispatch, Region
 from ..language import OPENCL
+from ..language.comment import comment
+from ..language.wrapping import WIDTH, wrapped
 from ..target import Target
 from .bodies import fill
 from .environment import environment
@@ -24,6 +26,8 @@ LOOKS = 200_000
 """How often a group looks whether the others are done before it sleeps: about 0.1 ms, longer than
 any waits while each has a processor."""
 MAX_INT = (1 << 31) - 1
+CALL_INDENTATION = 10
+"""Characters before the calls in the template."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class PersistentSource:
             rows=rows,
             width=max(len(row.numbers) for row in rows),
             integer="long" if any(max(row.numbers) > MAX_INT for row in rows) else "int",
-            calls=calls,
+            calls=[wrapped(f"each_item({call});", WIDTH - CALL_INDENTATION) for call in calls],
             regions=[(region, span.writes) for region, span in self.spans.items()],
             apart=COUNTERS_APART,
             shares=SHARES,
@@ -101,7 +105,7 @@ class PersistentSource:
             f"{', '.join(self.spans)}: bytes, in which each dispatch has its own",
             "grid of as many groups of 1 x 1 x 1 as the device runs at once",
         )
-        return "\n".join(f"// {line}" for line in lines)
+        return comment(lines)
 
 
 def _kind(dispatch: Dispatch) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -41,7 +42,7 @@ from ..language import (
     select,
 )
 from ..language.comment import in_comment
-from ..language.notation import ATOM, UNARY
+from ..language.notation import UNARY
 from ..language.statement import Copy, Declare, Line, Printer, Statements, statements
 from ..language.types import BOOL
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, bhwc, kernel_dtype
@@ -312,8 +313,8 @@ class _Body:
     def write(
         self, value: object, batch: Operand, row: Operand, column: Operand, slice: Operand
     ) -> Statements:
-        """The statement that stores a slice to which the epilogue has already been applied."""
-        return statements([self._output.write(Position(batch, row, column, slice), value)])
+        """The statements that store a slice to which the epilogue has already been applied."""
+        return self._output.write(Position(batch, row, column, slice), value)
 
     def store(
         self,
@@ -393,7 +394,7 @@ class _Body:
         """The statements of a store; `kept` is the last one, if it is not a plain write."""
         op, half = self._op, self._binding.half
         stores = {
-            tensor: found.write(position, "v") for tensor, found in self._binding.early.items()
+            tensor: partial(found.write, position) for tensor, found in self._binding.early.items()
         }
         ops = op.epilogue if self._binding.implementation.fuses else ()
         functions = self._functions_of(True) if position.lanes else self._functions
@@ -404,15 +405,20 @@ class _Body:
         if value is None:
             ops = (*op.core, *ops)
         elif not (ops or self._output.repeats or kept or position.last):
-            return statements([self._output.write(position, value)])
+            return self._output.write(position, value)
         else:
             results = op.core[-1].outputs
-            chain.start(results[0], str(value))
+            chain.start(results[0], str(value), self._holds(value, kind) and kept is None)
             chain.hold(zip(results[1:], map(str, beside), strict=False))
         operands = _OperandsAt(self._binding, self._written, functions, position)
         chain.compute(ops, operands, stores)
-        last = kept or self._output.write(position, "v")
+        last = kept or self._output.write(position, chain.value)
         return statements([Statements(tuple(chain.statements)), last])
+
+    def _holds(self, value: object, kind: str) -> bool:
+        """Whether a value is a variable of a type."""
+        language, lanes = self._target.language, self._target.lanes
+        return isinstance(value, Name) and language.name_of(value.type, lanes) == kind
 
 
 @dataclass(frozen=True)
@@ -424,18 +430,17 @@ class _OperandsAt:
     functions: KernelFunctions
     position: Position
 
-    def read(self, tensor: Tensor) -> str:
+    def read(self, tensor: Tensor) -> Expression:
         if is_literal(tensor):
             return self._literal(tensor)
-        found = self.binding.operands[tensor]
-        return found.broadcast(self.position, self.output.shape).within(ATOM)
+        return self.binding.operands[tensor].broadcast(self.position, self.output.shape)
 
     def entry(self, tensor: Tensor, index: str) -> Expression:
         found = self.binding.operands[tensor]
         return found.entries(index) if self.functions.lanes else found.entry(Name(index))
 
-    def _literal(self, tensor: Tensor) -> str:
+    def _literal(self, tensor: Tensor) -> Expression:
         assert tensor.data is not None
         value, lanes = tensor.data.reshape(()).item(), self.functions.lanes
-        text = literal(value, self.functions.use, kernel_dtype(tensor.dtype)).within(ATOM)
-        return self.functions.language.splat(text, lanes) if lanes else text
+        number = literal(value, self.functions.use, kernel_dtype(tensor.dtype))
+        return Text(self.functions.language.splat(str(number), lanes), FLOATS) if lanes else number

@@ -17,9 +17,15 @@ class Array:
     """That of its elements."""
     single: bool = False
     """Whether it is declared as one variable."""
+    constant: bool = False
+    """Whether its elements keep the values that they are filled with."""
+    only: Expression | None = None
+    """What stands for a single element that does."""
 
     def __call__(self, index: Operand) -> Expression:
         """The element at an index."""
+        if self.only is not None:
+            return self.only
         if self.single:
             return Name(self.name, self.type, changes=True)
         return Element(self.name, index, self.type)

@@ -1,8 +1,17 @@
-"""Names from models in comments of generated files."""
+"""Comments of generated files, and names from models in them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from .wrapping import WIDTH, wrapped
+
+
+def comment(lines: Iterable[str]) -> str:
+    """Lines as a comment of a kernel's file."""
+    mark = "// "
+    return "\n".join(mark + part for line in lines for part in wrapped(line, WIDTH - len(mark)))
 
 
 def in_comment(name: str) -> str:

@@ -103,6 +103,12 @@ class Expression:
         (first, *rest), *_ = [tuple(terms) or ((Number(0), 1),)]
         return _sum((first,), 0), _sum(tuple(rest), constant)
 
+    @property
+    def constant_apart(self) -> tuple[Expression, int]:
+        """An integer as what is not known, and the constant that is added to it."""
+        terms, constant = _terms(self)
+        return _sum(terms, 0), constant
+
     def within(self, level: int) -> str:
         """The text, in parentheses if it is bound less tightly than a level."""
         return self.text if self.level >= level else f"({self.text})"

@@ -158,7 +158,13 @@ class Language:
 
     def lane(self, value: str, number: int, lanes: int) -> str:
         """One lane of a vector variable."""
-        return f"{value}.{'xyzw'[number]}" if lanes == 4 else f"{value}.s{number:x}"
+        return self.part(value, number, 1, lanes)
+
+    def part(self, value: str, first: int, count: int, lanes: int) -> str:
+        """Some lanes of a vector variable, as a vector if they are several."""
+        if lanes == 4:
+            return f"{value}.{'xyzw'[first : first + count]}"
+        return f"{value}.s{'0123456789abcdef'[first : first + count]}"
 
     def __str__(self) -> str:
         return self.name

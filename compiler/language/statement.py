@@ -10,11 +10,7 @@ from dataclasses import dataclass
 
 from .expression import Expression, Operation
 from .language import Language
-
-WIDTH = 100
-"""Most characters of a line with the head of a loop and its statement."""
-
-STEP = "  "
+from .wrapping import STEP, WIDTH, wrapped
 
 
 @dataclass(slots=True)
@@ -122,6 +118,11 @@ def statements(values: Iterable[object]) -> Statements:
     return Statements((*items, *_lines(text)))
 
 
+def lines(*texts: str) -> Statements:
+    """Statements that declare nothing."""
+    return Statements(tuple(map(Line, texts)))
+
+
 def _length(item: Statement) -> int:
     if isinstance(item, Copy):
         return item.body.length
@@ -189,57 +190,71 @@ class Printer:
 
     def text(self, body: Statements, visible: frozenset[str]) -> str:
         """The body of a kernel, of which the names in `visible` are declared around it."""
-        return "\n".join(_indented(self._lines(body, visible)))
+        return "\n".join(_indented(self._lines(body, visible, WIDTH - len(STEP))))
 
-    def _lines(self, body: Statements, visible: frozenset[str]) -> list[str]:
+    def _lines(self, body: Statements, visible: frozenset[str], width: int) -> list[str]:
+        """The lines of statements, of so many characters at most."""
         flat, _ = _flat(body.items, visible)
         lines: list[str] = []
         here: set[str] = set()
         for item in _initialized(flat):
-            lines += self._printed(item, visible)
+            lines += self._printed(item, visible, width)
             if isinstance(item, Declare):
                 assert item.name not in here, f"a kernel declares {item.name} twice in a block"
                 here.add(item.name)
                 visible |= {item.name}
         return lines
 
-    def _printed(self, item: Statement, visible: frozenset[str]) -> list[str]:
+    def _printed(self, item: Statement, visible: frozenset[str], width: int) -> list[str]:
         if isinstance(item, Line):
-            return [item.text]
+            return wrapped(item.text, width)
         if isinstance(item, Assign):
-            return [f"{item.target} {item.sign} {item.value};{item.remark}"]
+            return _remarked(f"{item.target} {item.sign} {item.value};", item.remark, width)
         if isinstance(item, Declare):
             type = self.language.name_of(item.type, self.lanes)
             size = f"[{item.size}]" if item.size else ""
             value = f" = {item.value}" if item.value else ""
-            return [f"{type} {item.name}{size}{value};{item.remark}"]
+            return _remarked(f"{type} {item.name}{size}{value};", item.remark, width)
         if isinstance(item, Loop):
-            loop = _headed(item.head, self._lines(item.body, visible))
+            loop = _headed(item.head, self._inner(item.body, visible, width), width)
             return [item.hint, *loop] if item.hint else loop
         if isinstance(item, If):
-            return self._conditional(item, visible)
-        return ["{", *_indented(self._lines(item.body, visible)), "}"]
+            return self._conditional(item, visible, width)
+        return ["{", *self._inner(item.body, visible, width), "}"]
 
-    def _conditional(self, item: If, visible: frozenset[str]) -> list[str]:
-        head, then = f"if ({item.condition})", self._lines(item.then, visible)
-        other = self._lines(item.other, visible)
+    def _inner(self, body: Statements, visible: frozenset[str], width: int) -> list[str]:
+        return _indented(self._lines(body, visible, width - len(STEP)))
+
+    def _conditional(self, item: If, visible: frozenset[str], width: int) -> list[str]:
+        head = f"if ({item.condition})"
+        then, other = (self._inner(part, visible, width) for part in (item.then, item.other))
         if not other:
-            return _headed(head, then)
+            return _headed(head, then, width)
         plain = all(isinstance(part.items[0], Line | Assign) for part in (item.then, item.other))
         if len(then) == len(other) == 1 and plain:
-            return [*_headed(head, then), *_headed("else", other)]
-        return [f"{head} {{", *_indented(then), "} else {", *_indented(other), "}"]
+            return [*_headed(head, then, width), *_headed("else", other, width)]
+        return [*wrapped(f"{head} {{", width), *then, "} else {", *other, "}"]
 
 
-def _headed(head: str, body: list[str]) -> list[str]:
-    """A body after the head of a loop or condition, in braces if it has several lines."""
+def _headed(head: str, body: list[str], width: int) -> list[str]:
+    """An indented body after the head of a loop or condition, in braces if it has several lines."""
     if len(body) > 1:
-        return [f"{head} {{", *_indented(body), "}"]
+        return [*wrapped(f"{head} {{", width), *body, "}"]
     return [
         text
         for line in body
-        for text in ([f"{head} {line}"] if len(head) + len(line) < WIDTH else [head, STEP + line])
+        for text in (
+            [f"{head} {line.strip()}"]
+            if len(head) + len(line) < width
+            else [*wrapped(head, width), line]
+        )
     ]
+
+
+def _remarked(statement: str, remark: str, width: int) -> list[str]:
+    """A statement with a remark behind it."""
+    *first, last = wrapped(statement, width - len(remark))
+    return [*first, last + remark]
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

@@ -127,10 +127,25 @@ class Source:
     move: Move
     shape: Shape
 
-    def find(self, at: Coordinates) -> tuple[Expression, Expression]:
-        """The place of the element at these coordinates, and the condition that there is one."""
-        places = [self._along(axis, size, at) for axis, size in self._axes]
-        return horner(*zip(places, self.shape, strict=True)), every(*self._inside(at, self._axes))
+    def depends_on(self, along: int) -> bool:
+        """Whether where an element comes from depends on its coordinate along an axis."""
+        bounded = self.move.fill is not None
+        return any(
+            axis.of == along and axis.step and (size > 1 or (bounded and not axis.fold))
+            for axis, size in self._axes
+        )
+
+    def coordinates(self, at: Coordinates) -> list[Expression]:
+        """The coordinates in the input of the element at these coordinates."""
+        return [self._along(axis, size, at) for axis, size in self._axes]
+
+    def place(self, at: Coordinates) -> Expression:
+        """Its flat index there."""
+        return horner(*zip(self.coordinates(at), self.shape, strict=True))
+
+    def inside(self, at: Coordinates) -> Expression:
+        """The condition that there is one."""
+        return every(*self._inside(at, self._axes))
 
     def row_inside(self, at: Coordinates) -> Expression:
         """The condition that the row at these coordinates has elements in the input."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from math import prod
 
 from ..ir import Array, Op, Shape, Tensor
 from ..language import horner
 from ..target import Target
-from .affine_moves import Axis, Move, Source, bounds, folded, strides
+from .affine_moves import Axis, Move, Source, strides
 from .base import (
     ANY,
     LINEAR,
@@ -96,21 +95,15 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
 
     def sliced(op: Op, target: Target) -> Sequence[Launch]:
         return [
-            Launch(
-                "move/move.jinja",
-                sliced_grid(tensor.shape, target),
-                {"x": source(op)},
-                {"y": tensor},
-                variables={
-                    "move": move.of_images(),
-                    "slices": Axis(3, move.axes[-1].start // target.lanes if move.axes else 0),
-                    "whole": _keeps_slices(move.of_images(), target.lanes),
-                    "folded": folded,
-                    "bounds": bounds,
-                },
+            replace(
+                launch,
+                template="move/move.jinja",
+                variables=_by_slices(move.of_images(), bhwc(source(op).shape), target),
                 view=_sliced_view(tensor, source(op), move.of_images(), target),
             )
-            for move, tensor in zip(moves(op), op.results, strict=True)
+            for launch, move, tensor in zip(
+                from_linear(op, target), moves(op), op.results, strict=True
+            )
         ]
 
     def from_linear(op: Op, target: Target) -> Sequence[Launch]:
@@ -120,7 +113,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 sliced_grid(tensor.shape, target),
                 {"x": source(op)},
                 {"y": tensor},
-                variables={"move": move.of_images(), "folded": folded, "bounds": bounds},
+                variables={"source": Source(move.of_images(), bhwc(source(op).shape))},
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
@@ -132,7 +125,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 linear_grid(prod(tensor.shape)),
                 {"x": source(op)},
                 {"y": tensor},
-                variables={"move": move, "source": Source(move, source(op).shape).find},
+                variables={"source": Source(move, source(op).shape)},
                 view=_row_major_view(tensor, source(op), move),
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
@@ -177,13 +170,23 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
     )
 
 
+def _by_slices(move: Move, shape: Shape, target: Target) -> dict[str, object]:
+    """What the template takes for a move of images, of whole slices if it keeps them."""
+    whole = _keeps_slices(move, target.lanes)
+    if whole:
+        slices = Axis(3, move.axes[3].start // target.lanes)
+        count = slice_count(move.shape[3], target)
+        move = Move((*move.shape[:3], count), (*move.axes[:3], slices), move.fill)
+        shape = (*shape[:3], slice_count(shape[3], target))
+    return {"source": Source(move, shape), "whole": whole}
+
+
 def _by_rows(launch: Launch, move: Move, shape: Shape, target: Target) -> Launch:
     """The launch that moves rows from an input of this shape, a slice a work-item.
 
     Slices of rows whose elements are apart in the input come in the order in which their first
     elements are neighbours there, since each takes a line of the processor's cache for every lane.
     """
-    found = Source(move, shape)
     *outer, columns = move.shape
     *along, apart = strides(move, shape)
     order = list(range(len(outer)))
@@ -200,8 +203,6 @@ def _by_rows(launch: Launch, move: Move, shape: Shape, target: Target) -> Launch
         ),
         "columns": columns,
         "apart": apart,
-        "row_inside": found.row_inside,
-        "in_one_piece": partial(found.in_one_piece, target.lanes),
     }
     grid = linear_grid(prod(outer) * parts)
     return replace(launch, template="move/move_rows.jinja", grid=grid, variables=variables)

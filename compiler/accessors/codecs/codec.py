@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...language import FLOAT, FLOATS, Expression, Language, Operand, Operation, Real
+from ...language import FLOAT, FLOATS, Expression, Language, Name, Operand, Operation, Real
 from ...target import Target
 from ..memory import Buffer
 
@@ -133,6 +133,25 @@ class ElementCodec(Codec, ABC):
         """
         value = self._integers(memory, self._whole_numbers, value)
         return f"{memory.called('store_lanes')}({memory.name}, {place}, {value});"
+
+    def save_some(
+        self, memory: Buffer, start: Expression, value: object, lanes: range
+    ) -> list[str]:
+        """The statements that store some lanes of a slice whose first one is stored at `start`."""
+        language, count = memory.language, memory.lanes
+        if not language.vector_stores or self.stored != FLOAT:
+            return [
+                self.save(memory, start + lane, language.lane(str(value), lane, count))
+                for lane in lanes
+            ]
+        saved, first = [], lanes.start
+        while first < lanes.stop:
+            size = next(size for size in (8, 4, 3, 2, 1) if first + size <= lanes.stop)
+            part, place = language.part(str(value), first, size, count), start + first
+            vector = f"vstore{size}({part}, 0, {Name(memory.name) + place});"
+            saved.append(vector if size > 1 else self.save(memory, place, part))
+            first += size
+        return saved
 
     _whole_numbers = "whole_numbers"
     """The intrinsic that makes the integers that are stored of a slice of floats."""

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ...language.kernel import tree
-from ...language.statement import STEP
+from ...language.wrapping import STEP, WIDTH, wrapped
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
-from .lines import WIDTH, wrapped
 from .types import known, scalar, vector, wgsl
 from .values import (
     ATOM,
@@ -46,6 +45,8 @@ class Printer:
         """Name and result of each function that is printed, by the intrinsic and its arguments."""
         self._steps: dict[str, int] = {}
         """By how much the statement that is printed changes variables within expressions."""
+        self._width = WIDTH
+        """Most characters of a line but for its indentation."""
         self.functions: dict[str, list[str]] = {}
         """The lines of the functions that the kernel calls, by name."""
         self.changed: set[str] = set()
@@ -58,12 +59,14 @@ class Printer:
     def statements(self, body: Sequence[tree.Statement]) -> list[str]:
         """The lines of statements in a scope of their own."""
         lines: list[str] = []
+        self._width -= len(STEP)
         with self._scope({}):
             for statement in body:
                 if isinstance(statement, tree.Comment) and statement.trailing and lines:
                     lines[-1] += f"  {statement.text}"
                 else:
                     lines += self._statement(statement)
+        self._width += len(STEP)
         return lines
 
     @contextmanager
@@ -83,12 +86,13 @@ class Printer:
             return self._for(statement)
         if isinstance(statement, tree.While):
             head = f"while {self._condition(statement.condition)}"
-            return _headed(head, self.statements(statement.body))
+            return self._headed(head, self.statements(statement.body))
         if isinstance(statement, tree.Evaluate) and isinstance(statement.value, tree.Call):
             expanded = self._expanded(statement.value)
             if expanded:
                 return [line for each in expanded for line in self._statement(each)]
-        return [line for text in self._simple(statement) for line in wrapped(f"{text};")]
+        texts = self._simple(statement)
+        return [line for text in texts for line in wrapped(f"{text};", self._width)]
 
     def _simple(self, statement: tree.Statement) -> list[str]:
         """A statement without others in it, and then the steps of variables in it."""
@@ -134,7 +138,7 @@ class Printer:
         return f"{target.text} {statement.sign} {value.text}"
 
     def _if(self, statement: tree.If) -> list[str]:
-        lines = _headed(
+        lines = self._headed(
             f"if {self._condition(statement.condition)}",
             self.statements(statement.then),
             alone=not statement.other,
@@ -144,7 +148,7 @@ class Printer:
         others = self.statements(statement.other)
         if len(statement.other) == 1 and isinstance(statement.other[0], tree.If):
             return [*lines[:-1], f"}} else {others[0]}", *others[1:]]
-        return [*lines[:-1], *_headed("} else", others, alone=False)]
+        return [*lines[:-1], *self._headed("} else", others, alone=False)]
 
     def _for(self, statement: tree.For) -> list[str]:
         with self._scope({}):
@@ -155,7 +159,15 @@ class Printer:
         if len(start) > 1 or len(steps) > 1:
             raise Unprintable("a loop declares or changes several variables; WGSL takes one")
         head = "; ".join(("".join(start), condition, "".join(steps)))
-        return _headed(f"for ({head})", body)
+        return self._headed(f"for ({head})", body)
+
+    def _headed(self, head: str, body: Sequence[str], alone: bool = True) -> list[str]:
+        """A body in braces, on one line if it is short and nothing follows."""
+        if alone and len(body) == 1 and body[0].endswith(";"):
+            line = f"{head} {{ {body[0]} }}"
+            if len(line) <= self._width:
+                return [line]
+        return [*wrapped(f"{head} {{", self._width), *_indented(body), "}"]
 
     def _condition(self, condition: tree.Expression) -> str:
         text = self.expression(condition).text
@@ -350,10 +362,3 @@ def _step(variable: str, by: int) -> str:
 
 def _indented(lines: Sequence[str]) -> list[str]:
     return [STEP + line for line in lines]
-
-
-def _headed(head: str, body: Sequence[str], alone: bool = True) -> list[str]:
-    """A body in braces, on one line if it is short and nothing follows."""
-    if alone and len(body) == 1 and len(head) + len(body[0]) < WIDTH and body[0].endswith(";"):
-        return [f"{head} {{ {body[0]} }}"]
-    return [f"{head} {{", *_indented(body), "}"]

@@ -85,6 +85,8 @@ def unary(sign: str, operand: Value) -> Value:
 def binary(sign: str, left: Value, right: Value) -> Value:
     if sign in "+-" and right.literal and right.text.startswith("-"):
         sign, right = "-" if sign == "+" else "+", right._replace(text=right.text[1:])
+    if sign in "+-" and right.literal and not float(right.text.rstrip("u")):
+        return left  # what macros add or subtract may be nothing
     level, type = LEVELS[sign], common((left, right))
     if level == SHIFT:
         type, right = left.type, shift(right, left.type)

@@ -122,7 +122,7 @@ def test_the_same_text_each_time() -> None:
         for _ in range(3)
     }
     (text,) = texts
-    assert re.search(r"case 1: each_item\(.*_001_item\(item, part\(arena, 0, const ", text)
+    assert re.search(r"case 1:\s+each_item\(.*_001_item\(item,\s+part\(arena, 0, const ", text)
     assert text.count("__kernel") == 1
     # A group of light work-items is called as a whole.
     assert "separate void persistent_006_max_pool_002_group(" in text

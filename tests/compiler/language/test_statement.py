@@ -89,13 +89,21 @@ def test_bodies_of_one_line_have_no_braces() -> None:
     assert text(Loop("for (;;)", body(USE), "#pragma unroll")) == (
         "  #pragma unroll\n  for (;;) y[0] = v;"
     )
-    long = Line("y[0] = " + "v + " * 30 + "v;")
+    long = Line(f"y[0] = {'v' * 85};")
     assert text(Loop("for (;;)", body(long))).split("\n") == ["  for (;;)", f"    {long.text}"]
     assert text(If("a", body(USE), body())) == "  if (a) y[0] = v;"
     assert text(If("a", body(USE), body(USE))) == "  if (a) y[0] = v;\n  else y[0] = v;"
     nested = If("a", body(If("b", body(USE), body())), body(USE))
     assert text(nested).split("\n")[0] == "  if (a) {"
     assert text(If("a", body(), body())) == ""
+
+
+def test_long_lines_are_continued_before_an_operator() -> None:
+    long = Line("y[0] = " + "v + " * 30 + "v;")
+    head, first, second, end = text(Loop("for (;;)", body(long))).split("\n")
+    assert (head, end) == ("  for (;;) {", "  }")
+    assert first.startswith("    y[0] = v") and second.startswith("        + v")
+    assert 90 < len(first) <= 100
 
 
 def test_text_between_statements_is_of_lines() -> None:

@@ -8,7 +8,7 @@ import pytest
 from commands import as_json, invoke
 from graphs import call, model, x
 
-from tflgpu.compiler.cli.short_names import short_names, with_short_names
+from tflgpu.compiler.ir.short_names import short_names, with_short_names
 
 BLOCK = "timm.models.vit.VisionTransformer/torch.nn.modules.container.Sequential_blocks/"
 PYTORCH = {

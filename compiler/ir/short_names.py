@@ -1,4 +1,4 @@
-"""Long names of tensors, shortened for tables.
+"""Long names of tensors, shortened for tables and for the comments of kernels.
 
 PyTorch's converters name a tensor after the classes and names of all modules around it:
 
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 LONG = 48
-"""Characters of a name from which on all names in a table are shortened."""
+"""Characters of a name from which on all names beside it are shortened."""
 
 _NAME = re.compile(r"[^\s,()]*/[^\s,()]*")
 """A word with components, as names of tensors are; other words are never shortened."""
