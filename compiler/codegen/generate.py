@@ -72,6 +72,8 @@ def generate(
     `progress` is called after each operator. RenderError if a template fails, which is a bug in
     tflgpu.
     """
+    order = tuple(order)
+    shown = _names_in_comments(order)
     launches: list[GeneratedLaunch] = []
     numbers: dict[KernelSource, int] = {}
     host_steps: dict[Op, int] = {}
@@ -81,7 +83,7 @@ def generate(
             host_steps[op] = len(launches)
         for launch in sized.launches if op.name != LITERT else ():
             layouts, joint = _places(sized, launch, allocation)
-            rendered = render(op, launch, sized.implementation, target, layouts, joint)
+            rendered = render(op, launch, sized.implementation, target, layouts, joint, shown)
             rendered = _counted(rendered, allocation)
             number = numbers.setdefault(rendered.source, len(numbers))
             reads = sized.implementation.reads
@@ -93,12 +95,10 @@ def generate(
     for item in launches:
         users[item.kernel].append(item)
     names = {number: f"{source.name}_{number:03}" for source, number in numbers.items()}
-    described = {number: _described(name, users[number]) for number, name in names.items()}
-    short = short_names(line for lines in described.values() for line in lines)
     records, sources, comments = [], {}, {}
     for source, number in numbers.items():
         file = f"kernels/{number:03}_{source.name}{source.language.suffix}"
-        comments[file] = comment(with_short_names(line, short) for line in described[number])
+        comments[file] = comment(_described(names[number], users[number], shown))
         frame = source.frame(names[number], comments[file])
         text, bodies = fill(frame, [(number, source.text)])
         records.append(source.record(names[number], file, text, bodies))
@@ -140,7 +140,19 @@ def _counted(rendered: RenderedLaunch, allocation: Allocation) -> RenderedLaunch
     return replace(rendered, source=replace(source, parameters=tuple(parameters)))
 
 
-def _described(name: str, users: list[GeneratedLaunch]) -> list[str]:
+def _names_in_comments(order: Sequence[SizedOp]) -> Callable[[str], str]:
+    """Gives the name of a tensor as comments show it; long names are shortened."""
+    tensors = (
+        tensor
+        for sized in order
+        for launch in sized.launches
+        for tensor in (*touched(sized, launch), *launch.packed.values())
+    )
+    short = short_names({tensor.name: None for tensor in tensors})
+    return lambda name: in_comment(with_short_names(name, short))
+
+
+def _described(name: str, users: list[GeneratedLaunch], shown: Callable[[str], str]) -> list[str]:
     """The comment at the top of a kernel's file: what it computes, its parameters and its uses."""
     rendered = users[0].rendered
     grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.source.group))
@@ -149,7 +161,7 @@ def _described(name: str, users: list[GeneratedLaunch]) -> list[str]:
         *rendered.described,
         *(["multiplies and adds in half precision"] if rendered.source.half else []),
         f"grid {grid} in groups of {group}",
-        *(f"{_operators(item)}: {_tensors(item.rendered)}" for item in users),
+        *(f"{_operators(item)}: {_tensors(item.rendered, shown)}" for item in users),
     ]
 
 
@@ -163,9 +175,9 @@ def computed(op: Op) -> str:
     return " + ".join(inner.name for inner in op.ops)
 
 
-def _tensors(rendered: RenderedLaunch) -> str:
+def _tensors(rendered: RenderedLaunch, shown: Callable[[str], str]) -> str:
     """The tensor of the model bound to each parameter."""
     bound = zip(rendered.source.parameters, rendered.tensors, strict=True)
     return ", ".join(
-        f"{array.name} = {in_comment(tensor.name)}" for array, each in bound for tensor in each
+        f"{array.name} = {shown(tensor.name)}" for array, each in bound for tensor in each
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
@@ -91,11 +91,13 @@ def render(
     target: Target,
     layouts: Mapping[Tensor, StridedLayout] = NO_LAYOUTS,
     joint: Mapping[Tensor, int] = MappingProxyType({}),
+    shown: Callable[[str], str] = in_comment,
 ) -> RenderedLaunch:
     """Render the kernel of one launch (RenderError if the template fails: a bug in tflgpu).
 
     `layouts` has the layout of each tensor that is not the whole of its argument, and `joint` the
-    number of the argument of each that is read through one with others.
+    number of the argument of each that is read through one with others. `shown` gives the name of a
+    constant as comments show it.
     """
     assert launch.group is not None
     group = launch.group
@@ -134,7 +136,7 @@ def render(
     return RenderedLaunch(
         source,
         (columns, rows, outer),
-        tuple(_describe(binding, argument) for argument in binding.arguments),
+        tuple(_describe(binding, argument, shown) for argument in binding.arguments),
         tuple(argument.tensors for argument in binding.arguments),
         tuple(binding.arrays),
         binding.halved,
@@ -151,13 +153,13 @@ def _parameter(argument: Argument, target: Target) -> Parameter:
     return Parameter(found.array, element, argument.writes, found.texel, writable)
 
 
-def _describe(binding: Binding, argument: Argument) -> str:
+def _describe(binding: Binding, argument: Argument, shown: Callable[[str], str]) -> str:
     found, tensor = argument.accessor, argument.tensor
     beside = "".join(f" and {list(other.shape)}" for other in argument.others)
     how = "row-major" if found.row_major else f"in slices of {found.lanes} channels"
     how += ", as an image" if found.texel else ""
     if tensor is None:
-        contents = ", ".join(f"{in_comment(what)} from {base}" for what, base in binding.contents)
+        contents = ", ".join(f"{shown(what)} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
     if tensor.whole is not None:
         base = tensor.whole.row_base if found.row_major else tensor.whole.base

@@ -11,7 +11,8 @@ operators, separated by semicolons, of which the first is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 LONG = 48
 """Characters of a name from which on all names beside it are shortened."""
@@ -19,7 +20,10 @@ LONG = 48
 _NAME = re.compile(r"[^\s,()]*/[^\s,()]*")
 """A word with components, as names of tensors are; other words are never shortened."""
 
-_MODULE = re.compile(r"(?:[\w<>]+\.)+(?P<shown>(?:_?[A-Za-z0-9<>]+)(?:_(?P<instance>\w+))?)")
+_NUMBER = re.compile(r"\d*(/|$)")
+"""The number that PyTorch's converters put at the end of a name."""
+
+_MODULE = re.compile(r"(?:[\w<>]+\.)+(?P<shown>(?:_?[A-Z<][A-Za-z0-9<>]*)(?:_(?P<instance>\w+))?)")
 """A component of PyTorch: the path of a class, its name, and that of the module unless it is the
 whole model."""
 
@@ -32,15 +36,18 @@ def short_names(texts: Iterable[str]) -> Mapping[str, str]:
     names = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
     if not any(len(name) >= LONG for name in names):
         return {}
-    for shorten in (_first, _each):
-        paths = {name: shorten(name) for name in names}
-        common = _common([path for path in paths.values() if len(path) > 1])
-        short = {
-            name: "/".join(path[common if len(path) > 1 else 0 :]) for name, path in paths.items()
-        }
-        if len(set(short.values())) == len(short):
-            return short
-    return {}
+    short = _shortened(names, _first)
+    if len(set(short.values())) == len(short):
+        return short
+    short = _shortened(names, _each)
+    uses = Counter(short.values())
+    return {name: text if uses[text] == 1 else name for name, text in short.items()}
+
+
+def _shortened(names: Iterable[str], shorten: Callable[[str], list[str]]) -> dict[str, str]:
+    paths = {name: shorten(name) for name in names}
+    common = _common([path for path in paths.values() if len(path) > 1])
+    return {name: "/".join(path[common if len(path) > 1 else 0 :]) for name, path in paths.items()}
 
 
 def with_short_names(text: str, short: Mapping[str, str]) -> str:
@@ -49,9 +56,10 @@ def with_short_names(text: str, short: Mapping[str, str]) -> str:
 
 
 def _first(name: str) -> list[str]:
-    """The components of the first name in a name, with the number at its end if there is one."""
+    """The components of the first name in a name, with the number at its end if there is one, and
+    what the compiler put behind that."""
     first, *others = name.split(";")
-    numbers = [f";{other}" for other in others[-1:] if other.isdecimal()]
+    numbers = [f";{other}" for other in others[-1:] if _NUMBER.match(other)]
     more = [";..."] if len(others) > len(numbers) else []
     return _joined(first, "".join([*more, *numbers]))
 
@@ -59,7 +67,8 @@ def _first(name: str) -> list[str]:
 def _each(name: str) -> list[str]:
     """The components of all names in a name."""
     first, *others = name.split(";")
-    return _joined(first, "".join(f";{'/'.join(_components(other))}" for other in others))
+    shown = (other if _NUMBER.match(other) else "/".join(_components(other)) for other in others)
+    return _joined(first, "".join(f";{other}" for other in shown))
 
 
 def _joined(first: str, rest: str) -> list[str]:

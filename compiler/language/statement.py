@@ -253,7 +253,9 @@ def _headed(head: str, body: list[str], width: int) -> list[str]:
 
 def _remarked(statement: str, remark: str, width: int) -> list[str]:
     """A statement with a remark behind it."""
-    *first, last = wrapped(statement, width - len(remark))
+    *first, last = wrapped(statement, width)
+    if len(last + remark) > width:
+        *first, last = wrapped(statement, width - len(remark))
     return [*first, last + remark]
 
 

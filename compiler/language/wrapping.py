@@ -23,7 +23,8 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
     rest, indent = line, ""
     while len(indent) + len(rest) > width:
         most = width - len(indent)
-        places = [match.start() for match in _BREAK.finditer(rest) if 0 < match.start() <= most]
+        found = [match.start() for match in _BREAK.finditer(rest) if match.start()]
+        places = [place for place in found if place <= most] or found[:1]
         if not places:
             break
         place = min(places, key=lambda each: (_depth(rest[:each]), rest[each] == " ", -each))
