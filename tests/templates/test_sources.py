@@ -116,7 +116,7 @@ def begins_with_what_it_computes(file: str, source: str) -> None:
     assert lines[: len(comment)] == comment, f"{file}: comments lie elsewhere, too"
     number, stem = re.match(r"\d_(\d+)_(\w+)\.", file).groups()  # type: ignore[union-attr]
     assert comment[0].startswith(f"// {stem}_{number}: ")
-    text = "\n".join(comment)
+    text = "\n".join(comment).replace("\n//     ", " ")  # long lines are continued
     assert re.search(r"^// \w+: writes \w+ \[[\d, ]*\], ", text, re.M), file
     assert re.search(r"^// grid \d+ x \d+ x \d+ in groups of \d+ x \d+ x \d+$", text, re.M)
     use = re.search(r"^// (operators?) ((?:\d+ \w|tflgpu\.).*?): ", text, re.M)
