@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tflgpu.compiler.accessors import Buffer, Linear, Position, Sliced, accessor
+from tflgpu.compiler.accessors import Accessor, Buffer, Linear, Position, Sliced, accessor
 from tflgpu.compiler.accessors.codecs import Floats, Numbers
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Shape, Tensor, Whole
 from tflgpu.compiler.language import GLSL, OPENCL, Language, Name
+from tflgpu.compiler.language.statement import Printer
 from tflgpu.compiler.ops.base import LINEAR, pack_slices
 from tflgpu.compiler.ops.base.storage import sliced_bytes
 from tflgpu.compiler.target import Target
@@ -23,6 +24,12 @@ TARGETS = {
     8: Target(profile("cpu_avx2")),
     16: Target(profile("cpu_avx512")),
 }
+
+
+def stored(found: Accessor, position: Position) -> str:
+    """The statements that store a slice, on one line."""
+    text = Printer(found.memory.language, found.lanes).text(found.write(position, "v"), frozenset())
+    return " ".join(text.split())
 
 
 def sliced(shape: Shape, lanes: int = LANES, array: str = "x") -> Sliced:
@@ -191,12 +198,16 @@ def test_integers_of_8_bits_are_bytes(
     [
         (OPENCL, 8, "store_lanes(x, gx * 8 + gs * 4, int8_numbers(v, -3));"),
         (GLSL, 8, "store_word(x, gx * 8 + gs * 4, whole_numbers(v, -3));"),
-        (OPENCL, 2, "x[gx * 2] = whole_number(v.x, -3); x[gx * 2 + 1] = whole_number(v.y, -3);"),
+        (
+            OPENCL,
+            2,
+            "int to = gx * 2; x[to] = whole_number(v.x, -3); x[to + 1] = whole_number(v.y, -3);",
+        ),
         (
             GLSL,
             2,
-            "set_byte(x, gx * 2, whole_number(v.x, -3)); "
-            "set_byte(x, gx * 2 + 1, whole_number(v.y, -3));",
+            "int to = gx * 2; set_byte(x, to, whole_number(v.x, -3)); "
+            "set_byte(x, to + 1, whole_number(v.y, -3));",
         ),
     ],
 )
@@ -206,7 +217,7 @@ def test_slices_become_bytes_of_a_row_major_tensor(
     tensor = Tensor("x", (1, 1, 5, channels), "int8")
     target = Target(profile("cpu"), language)
     found = accessor("x", tensor, LINEAR, target, by_slices=True, zero_point=-3)
-    assert found.write(Position(0, 0, GX, GS if channels > 4 else 0), "v") == text
+    assert stored(found, Position(0, 0, GX, GS if channels > 4 else 0)) == text
 
 
 @pytest.mark.parametrize(
@@ -228,9 +239,43 @@ def test_whole_numbers_are_floats_in_kernels(
     assert (found.stored, found.element) == (f"uint{bits}", "float")
     assert (str(found.read(INDEX)), found.assign(INDEX, "v")) == (read, written)
     rows = accessor("x", tensor, LINEAR, target, by_slices=True)
-    stored = {
+    texts = {
         "opencl": f"store_lanes(x, gx * 8 + gs * 4, uint{bits}_numbers(v, 3));",
         "glsl": f"{'store_word' if bits == 8 else 'store_two_words'}"
         "(x, gx * 8 + gs * 4, whole_numbers(v, 3));",
     }
-    assert rows.write(Position(0, 0, GX, GS), "v") == stored[language.name]
+    assert stored(rows, Position(0, 0, GX, GS)) == texts[language.name]
+
+
+@pytest.mark.parametrize(
+    ("language", "channels", "text"),
+    [
+        (OPENCL, 3, "vstore3(v.xyz, 0, x + gx * 3);"),
+        (
+            OPENCL,
+            7,
+            "int to = gx * 7 + gs * 4; if (gs < 1) store_lanes(x, to, v); "
+            "else vstore3(v.xyz, 0, x + to);",
+        ),
+        (
+            GLSL,
+            5,
+            "int to = gx * 5 + gs * 4; x[to] = v.x; "
+            "if (gs < 1) { x[to + 1] = v.y; x[to + 2] = v.z; x[to + 3] = v.w; }",
+        ),
+    ],
+)
+def test_only_channels_are_stored_of_the_last_slice(
+    language: Language, channels: int, text: str
+) -> None:
+    target = Target(profile("cpu"), language)
+    found = accessor("x", Tensor("x", (1, 1, 5, channels)), LINEAR, target, by_slices=True)
+    assert stored(found, Position(0, 0, GX, GS if channels > 4 else 0)) == text
+
+
+def test_many_lanes_are_stored_in_the_largest_vectors() -> None:
+    found = accessor("x", Tensor("x", (1, 1, 5, 14)), LINEAR, TARGETS[16], by_slices=True)
+    assert stored(found, Position(0, 0, GX, 0)) == (
+        "int to = gx * 14; vstore8(v.s01234567, 0, x + to); vstore4(v.s89ab, 0, x + to + 8); "
+        "vstore2(v.scd, 0, x + to + 12);"
+    )
