@@ -116,7 +116,9 @@ def _kernels(result: Benchmark) -> Listing:
         Column("gflops", "GFLOP/s", lambda row: row[1].speed / 1e9, "{:.1f}", right=True),
         Column("gbps", "GB/s", lambda row: row[1].bandwidth / 1e9, "{:.1f}", right=True),
         Column(
-            *("roofline", "of the roofline", lambda row: row[1].roofline),
+            "roofline",
+            "of the roofline",
+            lambda row: row[1].roofline,
             text=lambda row: "" if row[1].roofline is None else f"{row[1].roofline:.0%}",
             right=True,
         ),

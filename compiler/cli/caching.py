@@ -29,7 +29,8 @@ ENTRIES = (
     Column("path", value=attrgetter("folder")),
     Column("model", "model", text=lambda entry: entry.model or "(damaged)"),
     Column(
-        *("", "variant"),
+        "",
+        "variant",
         text=lambda entry: entry.folder.name + (" (edited)" if entry.edited else ""),
     ),
     Column("shapes", "shapes", attrgetter("choices"), right=True),
@@ -38,7 +39,9 @@ ENTRIES = (
     Column("edited"),
     Column("used", "last used", text=lambda entry: minute(entry.used)),
     Column(
-        *("fingerprint", "fingerprint", lambda entry: entry.folder.parent.name),
+        "fingerprint",
+        "fingerprint",
+        lambda entry: entry.folder.parent.name,
         text=lambda entry: entry.folder.parent.name[:SHOWN_DIGITS],
     ),
 )

@@ -23,7 +23,9 @@ def list_store(url: str) -> None:
     found = sorted(listed(store), key=lambda record: (record.published, record.path))
     total = sum(record.size for record in found)
     signed = Column(
-        *("signed_by", "signed by", lambda record: [*map(fingerprint, record.signers)]),
+        "signed_by",
+        "signed by",
+        lambda record: [*map(fingerprint, record.signers)],
         text=lambda record: " ".join(map(fingerprint, record.signers)),
     )
     *columns, last = _columns(store)
@@ -70,7 +72,9 @@ def _columns(store: Store) -> tuple[Column, ...]:
         Column("bytes", "size", attrgetter("size"), lambda each: decimal(each.size), right=True),
         Column("published", "published", text=lambda each: minute(each.published)),
         Column(
-            *("fingerprint", "fingerprint", lambda each: each.path.partition("/")[0]),
+            "fingerprint",
+            "fingerprint",
+            lambda each: each.path.partition("/")[0],
             text=lambda each: each.path[:SHOWN_DIGITS],
         ),
     )

@@ -231,12 +231,16 @@ def _parts(plan: Plan) -> Listing:
         Column("before", "before dispatch", right=True),
         Column("operators"),
         Column(
-            *("inputs", "reads", lambda part: named(part.inputs)),
+            "inputs",
+            "reads",
+            lambda part: named(part.inputs),
             text=lambda part: ", ".join(named(part.inputs)),
             names=True,
         ),
         Column(
-            *("outputs", "writes", lambda part: named(part.outputs)),
+            "outputs",
+            "writes",
+            lambda part: named(part.outputs),
             text=lambda part: ", ".join(named(part.outputs)),
             names=True,
         ),

@@ -31,14 +31,16 @@ def _usable(found: Mapping[runtime.DeviceInfo, Match]) -> Listing:
     names = Counter((info.name, info.target) for info in found)
     columns = (
         Column(
-            *("name", "device"),
+            "name",
+            "device",
             text=lambda info: info if names[info.name, info.target] > 1 else info.name,
         ),
         Column("platform"),
         Column("version"),
         Column("type", "type"),
         Column(
-            *("driver", "driver"),
+            "driver",
+            "driver",
             text=lambda info: info.driver.partition("_")[0],  # without the number of the build
         ),
         Column("target", "target"),

@@ -34,7 +34,9 @@ OPERATORS = (
     Column("newest_version", "versions", attrgetter("versions"), _versions),
     Column("dtypes", "types", text=_types),
     Column(
-        *("implementations", "kernels", _implementation_names),
+        "implementations",
+        "kernels",
+        _implementation_names,
         text=lambda each: ", ".join(_implementation_names(each)) or FOLDED,
     ),
     Column("note", "limits"),

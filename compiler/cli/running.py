@@ -191,7 +191,12 @@ def run(
     result = RunResult(place, plan, [summary(i, results[i.name]) for i in infos])
     outputs = real_outputs(infos, results, inputs.metadata)
     found = _found(
-        *(outputs, plan.model, names, show or "", layout or "", threshold),
+        outputs,
+        plan.model,
+        names,
+        show or "",
+        layout or "",
+        threshold,
         inputs=inputs,
         drawn=drawn,
     )

@@ -143,7 +143,11 @@ class Binding:
         zero_point: int | None = None,
     ) -> Accessor:
         return accessor(
-            *(array, tensor, storage, self.target, self.layouts.get(tensor)),
+            array,
+            tensor,
+            storage,
+            self.target,
+            self.layouts.get(tensor),
             by_slices=by_slices,
             flatten=self.launch.flatten,
             zero_point=zero_point,

@@ -47,7 +47,10 @@ def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> l
             sources = [launch.rendered.source for launch in kernels.launches[first:end]]
             needed = (name for source in sources for name in source.device_extensions)
             kernel = Kernel(
-                *(name, file, digest, (1, 1, 1)),
+                name,
+                file,
+                digest,
+                (1, 1, 1),
                 parameters=1 + len(spans),
                 extensions=tuple(dict.fromkeys(needed)),
                 bodies=bodies,

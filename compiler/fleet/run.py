@@ -125,7 +125,13 @@ def _compiled(task: Task, outcome: Written) -> Result:
     kept = outcome.kept
     findings = tuple(item.as_dict() for item in outcome.fallback)
     return Result(
-        *(task, "compiled", kept.path, findings, outcome.seconds, kept.size, kept.stamp),
+        task,
+        "compiled",
+        kept.path,
+        findings,
+        outcome.seconds,
+        kept.size,
+        kept.stamp,
         report=outcome.report,
         estimated=any(isinstance(each, EstimateWarning) for each in outcome.warnings),
     )

@@ -266,7 +266,12 @@ def copies(
         outputs = [new[tensor] for tensor in op.outputs]
         result.append(
             Op(
-                *(op.name, inputs, outputs, op.attrs, op.index, op.version),
+                op.name,
+                inputs,
+                outputs,
+                op.attrs,
+                op.index,
+                op.version,
                 intermediates=op.intermediates,
                 origins=op.origins,
             )

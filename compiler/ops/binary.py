@@ -25,7 +25,7 @@ def _arithmetic(formula: Formula, versions: int, neutral: float) -> Elementwise:
 def _chosen(formula: Formula, integer: Formula) -> Elementwise:
     """One of the operands. Only a NaN of the second one propagates, as in LiteRT."""
     return Elementwise(
-        *(formula, integer), dtypes=_ARITHMETIC, versions=4, cheap=True, range=among_operands
+        formula, integer, dtypes=_ARITHMETIC, versions=4, cheap=True, range=among_operands
     )
 
 

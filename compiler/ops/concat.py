@@ -162,7 +162,11 @@ IMPLEMENTATIONS = (
 
 define(
     OpDef(
-        *("CONCATENATION", infer, IMPLEMENTATIONS, reference, ANY),
+        "CONCATENATION",
+        infer,
+        IMPLEMENTATIONS,
+        reference,
+        ANY,
         versions=7,
         traits=Traits(
             identity=lambda op: len(op.inputs) == 1,

@@ -213,7 +213,11 @@ def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
     tile = choose_tile(
-        *(width, height * batch, count, target, shape),
+        width,
+        height * batch,
+        count,
+        target,
+        shape,
         limits=TileLimits(target.device.accumulators, 1),
         work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
         operands=epilogue_operands(op),

@@ -140,11 +140,14 @@ def _infer_transpose(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        *("CONV_3D", _infer, (row_major("conv_3d", _build),)),
+        "CONV_3D",
+        _infer,
+        (row_major("conv_3d", _build),),
         note="by constant weights becomes CONV_2D",
     ),
     OpDef(
-        *("CONV_3D_TRANSPOSE", _infer_transpose),
+        "CONV_3D_TRANSPOSE",
+        _infer_transpose,
         note="becomes CONV_3D; the output's shape must be a constant",
     ),
 )

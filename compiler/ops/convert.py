@@ -53,7 +53,9 @@ def _kernel(template: str, reads: str, writes: str) -> Implementation:
         shape = op.output.shape
         tensors = {"x": op.operand(0)}, {"y": op.output}
         return Launch(
-            *(template, sliced_grid(shape, target, flatten=True), *tensors),
+            template,
+            sliced_grid(shape, target, flatten=True),
+            *tensors,
             batches=bhwc(shape)[0],
             flatten=True,
         )

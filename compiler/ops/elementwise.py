@@ -253,8 +253,12 @@ def define_elementwise(table: dict[str, Elementwise]) -> None:
         ELEMENTWISE[name] = row
         define(
             OpDef(
-                *(name, _infer, IMPLEMENTATIONS),
-                *(row.reference, row.dtypes, row.note),
+                name,
+                _infer,
+                IMPLEMENTATIONS,
+                row.reference,
+                row.dtypes,
+                row.note,
                 versions=row.versions,
                 traits=row.traits(),
             )

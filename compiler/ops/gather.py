@@ -188,7 +188,11 @@ _CLAMPED = (
 
 define(
     OpDef(
-        *("GATHER", _infer_gather, (row_major("gather", _gather),), _reference_gather, ANY),
+        "GATHER",
+        _infer_gather,
+        (row_major("gather", _gather),),
+        _reference_gather,
+        ANY,
         note=_CLAMPED,
         versions=8,
         traits=_READ,

@@ -85,7 +85,11 @@ for _name, _infer, _versions in (
     ELEMENTWISE[_name] = SELECTION
     define(
         OpDef(
-            *(_name, _infer, IMPLEMENTATIONS, _reference, ANY),
+            _name,
+            _infer,
+            IMPLEMENTATIONS,
+            _reference,
+            ANY,
             versions=_versions,
             traits=SELECTION.traits(),
         )

@@ -48,7 +48,11 @@ def _infer_unpack(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        *("PACK", infer, (), reference, ANY),
+        "PACK",
+        infer,
+        (),
+        reference,
+        ANY,
         note="becomes RESHAPE and CONCATENATION",
         versions=5,
         traits=Traits(moves=True),

@@ -48,7 +48,8 @@ def _kernel(template: str, *attributes: str) -> tuple[Implementation]:
 define(
     OpDef("AVERAGE_POOL_2D", infer, _kernel("pool/average_pool.jinja"), versions=3),
     OpDef(
-        *("tflgpu.average_pool_integers", infer),
+        "tflgpu.average_pool_integers",
+        infer,
         _kernel("pool/average_pool_integers.jinja", "zero", "low", "high"),
         traits=Traits(range=by_attributes),
     ),

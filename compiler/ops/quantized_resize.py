@@ -81,7 +81,9 @@ def _implementation(template: str, places: Places) -> Implementation:
 
 define(
     OpDef(
-        *(NEAREST, infer, (_implementation("resize/resize_bilinear_integers.jinja", _places),)),
+        NEAREST,
+        infer,
+        (_implementation("resize/resize_bilinear_integers.jinja", _places),),
         traits=Traits(range=among_operands),
     ),
     OpDef(

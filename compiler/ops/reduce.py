@@ -269,7 +269,11 @@ _PERMUTABLE = Permutable(
 for _name, _row in REDUCTIONS.items():
     define(
         OpDef(
-            *(_name, infer, IMPLEMENTATIONS, _reference, _row.dtypes),
+            _name,
+            infer,
+            IMPLEMENTATIONS,
+            _reference,
+            _row.dtypes,
             versions=_row.versions,
             traits=Traits(permutable=_PERMUTABLE, range=_row.range),
         )

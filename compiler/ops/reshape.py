@@ -88,6 +88,6 @@ _TRAITS = Traits(always, reshapes=True, moves=True, range=among_operands)
 
 define(
     OpDef("RESHAPE", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
-    OpDef(*("SQUEEZE", infer_squeeze, IMPLEMENTATIONS, reference, ANY), versions=2, traits=_TRAITS),
+    OpDef("SQUEEZE", infer_squeeze, IMPLEMENTATIONS, reference, ANY, versions=2, traits=_TRAITS),
     OpDef("EXPAND_DIMS", infer_expand_dims, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
 )

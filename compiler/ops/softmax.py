@@ -122,7 +122,10 @@ IMPLEMENTATIONS = (
 
 define(
     OpDef(
-        *("SOFTMAX", infer, IMPLEMENTATIONS, reference),
+        "SOFTMAX",
+        infer,
+        IMPLEMENTATIONS,
+        reference,
         versions=4,
         traits=Traits(permutable=Permutable(axis=softmax_axis)),
     )

@@ -132,7 +132,8 @@ def _infer(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        *("STABLEHLO_CONVOLUTION", _infer),
+        "STABLEHLO_CONVOLUTION",
+        _infer,
         note="over up to three axes; becomes CONV_2D, DEPTHWISE_CONV_2D or CONV_3D",
     )
 )

@@ -74,7 +74,10 @@ def _join(op: Op, target: Target) -> Launch:
     reads = {name: op.operand(i) for i, name in enumerate(names)}
     updates = op.operand(2)
     return _launch(
-        *(op, "move/join_windows.jinja", reads, updates.shape[1:]),
+        op,
+        "move/join_windows.jinja",
+        reads,
+        updates.shape[1:],
         join=join_of(op),
         count=updates.shape[0],
     )

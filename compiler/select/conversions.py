@@ -23,7 +23,9 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
     def convert(tensor: Tensor, storage: str, reader: Op | None) -> Tensor:
         name = TO_SLICED if storage == SLICED else TO_LINEAR
         converted = Tensor(
-            *(f"{tensor.name}/{storage}", tensor.shape, tensor.dtype),
+            f"{tensor.name}/{storage}",
+            tensor.shape,
+            tensor.dtype,
             whole=tensor.whole,
             kept=tensor.kept,
         )

@@ -123,7 +123,12 @@ def explain(
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, sized, selected.storages, target, gaps).events
     return Explanation(
-        *(target.device.name, operators, tuple(events), (), choices, selected.fallback),
+        target.device.name,
+        operators,
+        tuple(events),
+        (),
+        choices,
+        selected.fallback,
         no_half=_no_half(target),
     )
 

@@ -119,8 +119,16 @@ def _array(library: str, kind: str, value: Any) -> CallersMemory:
     if memory is None:
         raise InputError(f"a {kind} without elements has no memory; pass an array of the host")
     return CallersMemory(
-        *(library, kind, value, memory.handle, memory.size, memory.shared, value.offset),
-        *(value.dtype.name, tuple(value.shape), bool(value.flags.c_contiguous)),
+        library,
+        kind,
+        value,
+        memory.handle,
+        memory.size,
+        memory.shared,
+        value.offset,
+        value.dtype.name,
+        tuple(value.shape),
+        bool(value.flags.c_contiguous),
     )
 
 
@@ -140,7 +148,11 @@ _CONTEXTS = {
 def _texture(library: str, kind: str, value: Any) -> CallersMemory:
     width, height = value.size
     return CallersMemory(
-        *(library, kind, value, value.glo, 0),
+        library,
+        kind,
+        value,
+        value.glo,
+        0,
         dtype=_TEXELS.get(value.dtype, f"{value.dtype} as moderngl calls them"),
         shape=(height, width, value.components),
         texture=True,
@@ -157,7 +169,11 @@ def _image(library: str, kind: str, value: Any) -> CallersMemory:
     if value.depth > 1 or value.array_size or order not in _CHANNELS:
         raise InputError(f"a {kind} of {layout} cannot be bound; bind one of 2 dimensions in RGBA")
     return CallersMemory(
-        *(library, kind, value, value.int_ptr, 0),
+        library,
+        kind,
+        value,
+        value.int_ptr,
+        0,
         dtype=_CHANNEL_TYPES.get(dtype, f"{layout} as pyopencl calls them"),
         shape=(value.height, value.width, _CHANNELS[order]),
         texture=True,
@@ -177,7 +193,11 @@ def _webgpu_buffer(library: str, kind: str, value: Any) -> CallersMemory:
 def _webgpu_texture(library: str, kind: str, value: Any) -> CallersMemory:
     channels, dtype = _FORMATS.get(value.format, (0, f"{value.format} as WebGPU calls them"))
     return CallersMemory(
-        *(library, kind, value, 0, 0),
+        library,
+        kind,
+        value,
+        0,
+        0,
         dtype=dtype,
         shape=(value.height, value.width, channels),
         texture=True,

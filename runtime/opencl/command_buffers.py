@@ -54,8 +54,19 @@ class CommandBuffers:
         recorded = c_void_p(self._owned.add(release, made))
         for _, kernel, axes, offset, grid, group, *_ in launches:
             self._call(
-                *("clCommandNDRangeKernelKHR", recorded, None, None, kernel, axes),
-                *(offset, grid, group, 0, None, None, None),
+                "clCommandNDRangeKernelKHR",
+                recorded,
+                None,
+                None,
+                kernel,
+                axes,
+                offset,
+                grid,
+                group,
+                0,
+                None,
+                None,
+                None,
             )
         self._call("clFinalizeCommandBufferKHR", recorded)
         return (self._functions["clEnqueueCommandBufferKHR"], 0, None, recorded, 0, None, None)

@@ -239,8 +239,16 @@ class OpenCLMemory:
             pattern = bytes([byte])
             with driver_call(self._name, f"filling {size} bytes"):
                 call(
-                    *("clEnqueueFillBuffer", self._queue, buffer, pattern, 1),
-                    *(0, size, 0, None, None),
+                    "clEnqueueFillBuffer",
+                    self._queue,
+                    buffer,
+                    pattern,
+                    1,
+                    0,
+                    size,
+                    0,
+                    None,
+                    None,
                 )
             self.busy = True
 

@@ -72,8 +72,13 @@ class OpenCLPrograms:
             program = make("clCreateProgramWithSource", self._context, 1, pieces, lengths)
         else:
             program = make(
-                *("clCreateProgramWithBinary", self._context, 1, handles(self._device)),
-                *(lengths, pieces, None),
+                "clCreateProgramWithBinary",
+                self._context,
+                1,
+                handles(self._device),
+                lengths,
+                pieces,
+                None,
             )
         return self._owned.add("clReleaseProgram", program)
 

@@ -26,7 +26,7 @@ def computed_weights(here: Decomposition) -> str | None:
     bottom, right = (
         result + size - 1 - before - given
         for result, size, before, given in zip(
-            *(op.output.shape[1:3], weights.shape[1:3], (top, left), image.shape[1:3]), strict=True
+            op.output.shape[1:3], weights.shape[1:3], (top, left), image.shape[1:3], strict=True
         )
     )
     image = surround(here, image, [(0, 0), (top, bottom), (left, right), (0, 0)])

@@ -21,7 +21,10 @@ def log_softmax(lowering: Lowering) -> None:
         "SUM", lowering.add("tflgpu.look_up", distance, table, offset=0), last, keep_dims=True
     )
     value = lowering.rounded(
-        *("tflgpu.requantize_log_softmax", x, most, lowering.add("LOG", total)),
+        "tflgpu.requantize_log_softmax",
+        x,
+        most,
+        lowering.add("LOG", total),
         zero=float(lowering.zero(source)),
         source=float(scale),
         ratio=float(scale / lowering.scale(result)),

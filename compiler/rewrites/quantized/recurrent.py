@@ -174,7 +174,11 @@ class _Cell:
             enter = lowering.add("SUB", lowering.constant(HIGH), forget)
         new = self._looked_up(self._normal(CELL, parts[CELL]), self.tanh)
         self.cell = lowering.rounded(
-            *("tflgpu.sum_of_products", forget, self.cell, enter, new),
+            "tflgpu.sum_of_products",
+            forget,
+            self.cell,
+            enter,
+            new,
             bounds=(max(-self.limit, LOW), min(self.limit, HIGH)),
             first=15,
             second=30 + self.cell_bits,
@@ -194,7 +198,10 @@ class _Cell:
         scale = self.lowering.one_scale(weights)
         factor = self.lowering.fixed_point(scale)
         return self.lowering.add(
-            *("tflgpu.normalize_integers", sums, self.lowering.centered(weights), bias),
+            "tflgpu.normalize_integers",
+            sums,
+            self.lowering.centered(weights),
+            bias,
             least_variance=max(int(np.float32(10000) * scale), 1),
             multiplier=factor.multiplier,
             power=factor.exponent + 12,
@@ -211,7 +218,10 @@ class _Cell:
         cell_scale = scale(self.op.operand(CELL_STATE))
         factor = np.float32(cell_scale * scale(weights)) / self._step(gate)
         return self.lowering.rounded(
-            *("tflgpu.requantize_product_onto", self.cell, self.lowering.centered(weights), sums),
+            "tflgpu.requantize_product_onto",
+            self.cell,
+            self.lowering.centered(weights),
+            sums,
             bounds=(LOW, HIGH),
             factor=self.lowering.fixed_point(factor),
         )
@@ -230,7 +240,9 @@ class _Cell:
         # LiteRT takes the zero point away where it should add it, and adds it to the sums.
         moved = -zero if projection is None else zero
         value = lowering.rounded(
-            *("tflgpu.requantize_product_rounded_twice", leave, cell),
+            "tflgpu.requantize_product_rounded_twice",
+            leave,
+            cell,
             bounds=(least + moved, most + moved),
             factor=lowering.fixed_point(scale),
         )

@@ -119,7 +119,8 @@ def product(lowering: Lowering) -> None:
     multiplier, shift = fifteen_bits(lowering, float(scales[0] / scales[1] ** (1.0 / count)))
     low, high = lowering.bounds(result)
     value = lowering.add(
-        *("tflgpu.product_of_integers", lowering.reshape(rows, (-1, count))),
+        "tflgpu.product_of_integers",
+        lowering.reshape(rows, (-1, count)),
         multiplier=multiplier,
         shift=shift,
         low=low,

@@ -211,7 +211,7 @@ def _with_batch(
     if needed is not None:
         return f"{needed.name} is also used elsewhere"
     scale = scores.scale * q.factor * k.factor
-    return Attention(*(batch, heads, q, k, v, scores, scale, tuple(region), result, bool(joined)))
+    return Attention(batch, heads, q, k, v, scores, scale, tuple(region), result, bool(joined))
 
 
 def _joined_result(graph: Graph, second: Op, batch: int, heads: int) -> list[Op]:
