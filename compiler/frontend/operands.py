@@ -23,7 +23,7 @@ types, and give results their types whatever the file states.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -75,116 +75,133 @@ _CELL = " ".join(
 _STATES = "output_state cell_state"
 _AUXILIARY = _of(_GATES, "auxiliary_weights", _GATES)
 
-_DECLARED = {
-    # By declaration, the names of the operators; after a colon, the option kernel_type.
-    "x -> y": ("DEQUANTIZE QUANTIZE SOFTMAX CAST BITCAST SHAPE REAL IMAG COMPLEX_ABS"),
-    "x -> y:int32": "BUCKETIZE RANK",
-    "x:U -> y:U": "SQUEEZE",
-    "x:T -> y:T": (
+_DECLARED = (
+    # A declaration, and the names of its operators; after a colon, the option kernel_type.
+    ("x -> y", "DEQUANTIZE QUANTIZE SOFTMAX CAST BITCAST SHAPE REAL IMAG COMPLEX_ABS"),
+    ("x -> y:int32", "BUCKETIZE RANK"),
+    ("x:U -> y:U", "SQUEEZE"),
+    (
+        "x:T -> y:T",
         "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU "
         "LOCAL_RESPONSE_NORMALIZATION LOG LOGISTIC LOG_SOFTMAX NEG RELU RELU6 RELU_0_TO_1 "
         "RELU_N1_TO_1 ROUND RSQRT SIGN SIN SQRT SQUARE TANH FAKE_QUANT "
         "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D DEPTH_TO_SPACE SPACE_TO_DEPTH "
-        "ZEROS_LIKE DENSIFY MATRIX_DIAG"
+        "ZEROS_LIKE DENSIFY MATRIX_DIAG",
     ),
-    "a:T b:T -> y:T": (
+    (
+        "a:T b:T -> y:T",
         "ADD SUB DIV ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD MAXIMUM MINIMUM POW RIGHT_SHIFT "
         "SQUARED_DIFFERENCE STABLEHLO_ADD STABLEHLO_AND STABLEHLO_MAXIMUM STABLEHLO_MINIMUM "
-        "STABLEHLO_MULTIPLY STABLEHLO_SHIFT_LEFT"
+        "STABLEHLO_MULTIPLY STABLEHLO_SHIFT_LEFT",
     ),
-    "a:U b:U -> y:U": "MUL",
-    "a b -> y": "BATCH_MATMUL",
-    "a:bool b:bool -> y:bool": "LOGICAL_AND LOGICAL_OR",
-    "x:bool -> y:bool": "LOGICAL_NOT",
-    "x:T slope:T -> y:T": "PRELU",
-    "x:U axes:integer -> y:U": "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD",
-    "x:T axes:integer -> y:T": "REVERSE_V2",
-    "x:bool axes:integer -> y:bool": "REDUCE_ALL REDUCE_ANY",
-    "x:T axis:integer -> y:T": "EXPAND_DIMS",
-    "x:U axis:integer -> y:U": "CUMSUM",
-    "x axis:integer -> y:integer": "ARG_MAX ARG_MIN",
-    "x:T order:integer -> y:T": "TRANSPOSE",
-    "x:T sizes:integer -> y:T": "TILE BROADCAST_TO RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR",
-    "x sizes:integer -> y": "RFFT2D",
-    "x:U shape? -> y:U": "RESHAPE",
-    "x:T paddings:integer -> y:T": "PAD MIRROR_PAD",
-    "x:T paddings:integer fill:T -> y:T": "PADV2",
-    "x:T dilations:integer fill:T -> y:T": "DILATE",
-    "x:T fill:T -> y:T": "STABLEHLO_PAD",
-    "x:T start:T -> y:T": "STABLEHLO_REDUCE_WINDOW",
-    "x:T weights:T -> y:T": "STABLEHLO_CONVOLUTION",
-    "x:T starts:integer* -> y:T": "STABLEHLO_DYNAMIC_SLICE",
-    "x:T update:T starts:integer* -> y:T": "STABLEHLO_DYNAMIC_UPDATE_SLICE",
-    "x:T indices:integer updates:T -> y:T": "STABLEHLO_SCATTER",
-    "a:T b:T -> y:bool": "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL STABLEHLO_COMPARE",
-    "x:T start:T window:integer strides:integer dilations:integer -> y:T": "REDUCE_WINDOW",
-    "x:T begin:integer size:integer -> y:T": "SLICE",
-    "x:T begin:integer end:integer strides:integer -> y:T": "STRIDED_SLICE",
-    "x:T update:T start:integer -> y:T": "DYNAMIC_UPDATE_SLICE",
-    "axis:integer x:T -> y:T*": "SPLIT",
-    "x:T sizes:integer axis:integer -> y:T*": "SPLIT_V",
-    "x:T -> y:T*": "UNPACK",
-    "x:T k:integer -> values:T indices:integer": "TOPK_V2",
-    "x:T -> values:T indices:integer": "UNIQUE",
-    "x:T block:integer crops:integer -> y:T": "BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND",
-    "x:T indices:integer -> y:T": "GATHER GATHER_ND STABLEHLO_GATHER",
-    "ids:integer table -> y": "EMBEDDING_LOOKUP",
-    "indices:integer updates:T shape:integer -> y:T": "SCATTER_ND",
-    "indices:integer depth:integer on:T off:T -> y:T": "ONE_HOT",
-    "indices:integer shape:integer values:T default:T -> y:T": "SPARSE_TO_DENSE",
-    "x:T ids:integer -> y:T": "SEGMENT_SUM",
-    "x:T ids:integer count:integer -> y:T": (
-        "UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_SUM"
+    ("a:U b:U -> y:U", "MUL"),
+    ("a b -> y", "BATCH_MATMUL"),
+    ("a:bool b:bool -> y:bool", "LOGICAL_AND LOGICAL_OR"),
+    ("x:bool -> y:bool", "LOGICAL_NOT"),
+    ("x:T slope:T -> y:T", "PRELU"),
+    ("x:U axes:integer -> y:U", "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD"),
+    ("x:T axes:integer -> y:T", "REVERSE_V2"),
+    ("x:bool axes:integer -> y:bool", "REDUCE_ALL REDUCE_ANY"),
+    ("x:T axis:integer -> y:T", "EXPAND_DIMS"),
+    ("x:U axis:integer -> y:U", "CUMSUM"),
+    ("x axis:integer -> y:integer", "ARG_MAX ARG_MIN"),
+    ("x:T order:integer -> y:T", "TRANSPOSE"),
+    ("x:T sizes:integer -> y:T", "TILE BROADCAST_TO RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR"),
+    ("x sizes:integer -> y", "RFFT2D"),
+    ("x:U shape? -> y:U", "RESHAPE"),
+    ("x:T paddings:integer -> y:T", "PAD MIRROR_PAD"),
+    ("x:T paddings:integer fill:T -> y:T", "PADV2"),
+    ("x:T dilations:integer fill:T -> y:T", "DILATE"),
+    ("x:T fill:T -> y:T", "STABLEHLO_PAD"),
+    ("x:T start:T -> y:T", "STABLEHLO_REDUCE_WINDOW"),
+    ("x:T weights:T -> y:T", "STABLEHLO_CONVOLUTION"),
+    ("x:T starts:integer* -> y:T", "STABLEHLO_DYNAMIC_SLICE"),
+    ("x:T update:T starts:integer* -> y:T", "STABLEHLO_DYNAMIC_UPDATE_SLICE"),
+    ("x:T indices:integer updates:T -> y:T", "STABLEHLO_SCATTER"),
+    (
+        "a:T b:T -> y:bool",
+        "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL STABLEHLO_COMPARE",
     ),
-    "x:T lengths:integer -> y:T": "REVERSE_SEQUENCE",
-    "x:T diagonal:T -> y:T": "MATRIX_SET_DIAG",
-    "condition:bool a:T b:T -> y:T": "SELECT SELECT_V2",
-    "condition -> y:integer": "WHERE",
-    "shape:integer value:T -> y:T": "FILL",
-    "start:T limit:T step:T -> y:T": "RANGE",
-    "a:integer b:integer -> y": "BROADCAST_ARGS",
-    "-> y": "STABLEHLO_IOTA",
-    "shape:integer -> y": "RANDOM_STANDARD_NORMAL RANDOM_UNIFORM",
-    "logits count:integer -> y": "MULTINOMIAL",
-    "x:T+ -> y:T": "CONCATENATION PACK ADD_N",
-    "operands+ -> results+": "STABLEHLO_SORT",
-    "input filter:weights bias? -> output": "CONV_2D DEPTHWISE_CONV_2D CONV_3D",
-    "shape:integer filter:weights input bias? -> output": "TRANSPOSE_CONV CONV_3D_TRANSPOSE",
-    "input weights:weights bias? -> output shuffled?": "FULLY_CONNECTED",
-    "boxes:T scores:T limit:integer overlap:T score:T -> indices:integer count:integer": (
-        "NON_MAX_SUPPRESSION_V4"
+    ("x:T start:T window:integer strides:integer dilations:integer -> y:T", "REDUCE_WINDOW"),
+    ("x:T begin:integer size:integer -> y:T", "SLICE"),
+    ("x:T begin:integer end:integer strides:integer -> y:T", "STRIDED_SLICE"),
+    ("x:T update:T start:integer -> y:T", "DYNAMIC_UPDATE_SLICE"),
+    ("axis:integer x:T -> y:T*", "SPLIT"),
+    ("x:T sizes:integer axis:integer -> y:T*", "SPLIT_V"),
+    ("x:T -> y:T*", "UNPACK"),
+    ("x:T k:integer -> values:T indices:integer", "TOPK_V2"),
+    ("x:T -> values:T indices:integer", "UNIQUE"),
+    ("x:T block:integer crops:integer -> y:T", "BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND"),
+    ("x:T indices:integer -> y:T", "GATHER GATHER_ND STABLEHLO_GATHER"),
+    ("ids:integer table -> y", "EMBEDDING_LOOKUP"),
+    ("indices:integer updates:T shape:integer -> y:T", "SCATTER_ND"),
+    ("indices:integer depth:integer on:T off:T -> y:T", "ONE_HOT"),
+    ("indices:integer shape:integer values:T default:T -> y:T", "SPARSE_TO_DENSE"),
+    ("x:T ids:integer -> y:T", "SEGMENT_SUM"),
+    (
+        "x:T ids:integer count:integer -> y:T",
+        "UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_SUM",
     ),
-    "boxes:T scores:T limit:integer overlap:T score:T sigma:T "
-    "-> indices:integer scores:T count:integer": "NON_MAX_SUPPRESSION_V5",
-    "input weights recurrent bias state -> output": "RNN UNIDIRECTIONAL_SEQUENCE_RNN",
-    "input features ages bias? state -> output": "SVDF",
-    f"input {_CELL} {_STATES} {_of(_GATES, 'norm', _GATES)} -> output": (
-        "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM"
+    ("x:T lengths:integer -> y:T", "REVERSE_SEQUENCE"),
+    ("x:T diagonal:T -> y:T", "MATRIX_SET_DIAG"),
+    ("condition:bool a:T b:T -> y:T", "SELECT SELECT_V2"),
+    ("condition -> y:integer", "WHERE"),
+    ("shape:integer value:T -> y:T", "FILL"),
+    ("start:T limit:T step:T -> y:T", "RANGE"),
+    ("a:integer b:integer -> y", "BROADCAST_ARGS"),
+    ("-> y", "STABLEHLO_IOTA"),
+    ("shape:integer -> y", "RANDOM_STANDARD_NORMAL RANDOM_UNIFORM"),
+    ("logits count:integer -> y", "MULTINOMIAL"),
+    ("x:T+ -> y:T", "CONCATENATION PACK ADD_N"),
+    ("operands+ -> results+", "STABLEHLO_SORT"),
+    ("input filter:weights bias? -> output", "CONV_2D DEPTHWISE_CONV_2D CONV_3D"),
+    ("shape:integer filter:weights input bias? -> output", "TRANSPOSE_CONV CONV_3D_TRANSPOSE"),
+    ("input weights:weights bias? -> output shuffled?", "FULLY_CONNECTED"),
+    (
+        "boxes:T scores:T limit:integer overlap:T score:T -> indices:integer count:integer",
+        "NON_MAX_SUPPRESSION_V4",
     ),
-    f"input {_CELL} {_CELL} {_STATES} {_STATES} auxiliary? {_AUXILIARY} {_AUXILIARY} "
-    "-> forward backward?": "BIDIRECTIONAL_SEQUENCE_LSTM",
-    "input weights recurrent bias state weights recurrent bias state auxiliary? "
-    "auxiliary_weights? auxiliary_weights? -> forward backward?": "BIDIRECTIONAL_SEQUENCE_RNN",
-    "input output_state weights bias cell_state -> output cell? joint? gates?": "LSTM:BASIC",
-    "condition inputs* -> outputs*": "IF",
-    "inputs* -> outputs*": "WHILE STABLEHLO_COMPOSITE",
-    "->": "CALL_ONCE",
-    "-> handle:resource": "VAR_HANDLE HASHTABLE",
-    "handle:resource -> value": "READ_VARIABLE",
-    "handle:resource value ->": "ASSIGN_VARIABLE",
-    "handle:resource keys default -> values": "HASHTABLE_FIND",
-    "handle:resource keys values ->": "HASHTABLE_IMPORT",
-    "handle:resource -> size": "HASHTABLE_SIZE",
-    "shape:integer length:integer -> list:variant": "FlexTensorListReserve",
-    "list:variant place:integer entry -> list:variant": "FlexTensorListSetItem",
-    "list:variant shape:integer -> y": "FlexTensorListStack",
-    "boxes scores anchors -> boxes classes scores count": "TFLite_Detection_PostProcess",
-    "image coordinates -> y": "Resampler",
-    "input filter:weights bias -> output": "Convolution2DTransposeBias",
-    "x -> values places": "MaxPoolingWithArgmax2D",
-    "x places -> y": "MaxUnpooling2D LiteRtMaxUnpooling2D",
-    "x shares experts:integer gate up down scales more* -> y": "moe",
-}
+    (
+        "boxes:T scores:T limit:integer overlap:T score:T sigma:T "
+        "-> indices:integer scores:T count:integer",
+        "NON_MAX_SUPPRESSION_V5",
+    ),
+    ("input weights recurrent bias state -> output", "RNN UNIDIRECTIONAL_SEQUENCE_RNN"),
+    ("input features ages bias? state -> output", "SVDF"),
+    (
+        f"input {_CELL} {_STATES} {_of(_GATES, 'norm', _GATES)} -> output",
+        "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM",
+    ),
+    (
+        f"input {_CELL} {_CELL} {_STATES} {_STATES} auxiliary? {_AUXILIARY} {_AUXILIARY} "
+        "-> forward backward?",
+        "BIDIRECTIONAL_SEQUENCE_LSTM",
+    ),
+    (
+        "input weights recurrent bias state weights recurrent bias state auxiliary? "
+        "auxiliary_weights? auxiliary_weights? -> forward backward?",
+        "BIDIRECTIONAL_SEQUENCE_RNN",
+    ),
+    ("input output_state weights bias cell_state -> output cell? joint? gates?", "LSTM:BASIC"),
+    ("condition inputs* -> outputs*", "IF"),
+    ("inputs* -> outputs*", "WHILE STABLEHLO_COMPOSITE"),
+    ("->", "CALL_ONCE"),
+    ("-> handle:resource", "VAR_HANDLE HASHTABLE"),
+    ("handle:resource -> value", "READ_VARIABLE"),
+    ("handle:resource value ->", "ASSIGN_VARIABLE"),
+    ("handle:resource keys default -> values", "HASHTABLE_FIND"),
+    ("handle:resource keys values ->", "HASHTABLE_IMPORT"),
+    ("handle:resource -> size", "HASHTABLE_SIZE"),
+    ("shape:integer length:integer -> list:variant", "FlexTensorListReserve"),
+    ("list:variant place:integer entry -> list:variant", "FlexTensorListSetItem"),
+    ("list:variant shape:integer -> y", "FlexTensorListStack"),
+    ("boxes scores anchors -> boxes classes scores count", "TFLite_Detection_PostProcess"),
+    ("image coordinates -> y", "Resampler"),
+    ("input filter:weights bias -> output", "Convolution2DTransposeBias"),
+    ("x -> values places", "MaxPoolingWithArgmax2D"),
+    ("x places -> y", "MaxUnpooling2D LiteRtMaxUnpooling2D"),
+    ("x shares experts:integer gate up down scales more* -> y", "moe"),
+)
 
 
 @dataclass(frozen=True)
@@ -277,11 +294,19 @@ def _check_kind(what: str, declared: Operand, tensor: Tensor) -> None:
 
 @cache
 def _declarations() -> dict[str, Operands]:
-    found = {}
-    for text, names in _DECLARED.items():
+    return read_declarations(_DECLARED)
+
+
+def read_declarations(rows: Iterable[tuple[str, str]]) -> dict[str, Operands]:
+    """The declarations of operators, by name (ValueError for one that is declared twice)."""
+    found: dict[str, Operands] = {}
+    for text, names in rows:
         operands, _, results = text.partition("->")
         parsed = Operands(_parsed(operands), _parsed(results))
-        found.update(dict.fromkeys(names.split(), parsed))
+        for name in names.split():
+            if name in found:
+                raise ValueError(f"{name} is declared twice, the second time as {text}")
+            found[name] = parsed
     return found
 
 

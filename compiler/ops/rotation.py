@@ -9,6 +9,7 @@ y[c] = x[c] cos[c] - x[c + depth / 2] sin[c], and the other is x[c + depth / 2] 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -41,13 +42,7 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 def _variables(op: Op) -> dict[str, int]:
     rows, columns = op.operand(1).shape
-    return {
-        "depth": op.attrs["depth"],
-        "rows": rows,
-        "positions": op.operand(0).shape[-2],
-        "columns": columns,
-        "channels": op.operand(0).shape[-1],
-    }
+    return {"depth": op.attrs["depth"], "rows": rows, "columns": columns}
 
 
 def _reads(op: Op) -> dict[str, Tensor]:
@@ -56,13 +51,14 @@ def _reads(op: Op) -> dict[str, Tensor]:
 
 def _build_linear(op: Op, target: Target) -> Launch:
     width = 1 if op.attrs["depth"] // 2 % target.lanes else target.lanes
-    count = op.output.elements // width
+    count, inner = op.output.elements // width, op.output.shape[-2:]
+    outer = op.output.elements // prod(inner)
     return Launch.of(
         op,
         "elementwise/rotate_linear.jinja",
         linear_grid(count),
         reads=_reads(op),
-        variables={**_variables(op), "count": count, "width": width},
+        variables={**_variables(op), "count": count, "width": width, "shape": (outer, *inner)},
     )
 
 

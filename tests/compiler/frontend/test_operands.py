@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from tflgpu.compiler import ModelError
-from tflgpu.compiler.frontend.operands import check_operands, declared, set_result_types
+from tflgpu.compiler.frontend.operands import (
+    check_operands,
+    declared,
+    read_declarations,
+    set_result_types,
+)
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.tflite_schema import OWN_PREFIX
 from tflgpu.compiler.frontend.writer import write
@@ -179,3 +184,8 @@ def test_impossible_scales(scale: float) -> None:
     graph.outputs, graph.output_names = [y], ["y"]
     with pytest.raises(ModelError, match=r"tensor 0 x: its quantization scale .* is negative, inf"):
         read(write(graph))
+
+
+def test_no_operator_is_declared_twice() -> None:
+    with pytest.raises(ValueError, match="EXP is declared twice, the second time as x:T -> y:T"):
+        read_declarations([("x -> y", "ABS EXP"), ("x:T -> y:T", "EXP NEG")])
