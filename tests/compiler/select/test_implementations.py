@@ -97,6 +97,7 @@ PRODUCT = call("BATCH_MATMUL", x(4, 9, 16), x(4, 16, 32))
 
 
 TRANSPOSED = call("BATCH_MATMUL", x(4, 9, 16), x(4, 32, 16), adj_y=True)
+FEW_TRANSPOSED = call("BATCH_MATMUL", x(4, 3, 16), x(4, 32, 16), adj_y=True)
 
 
 FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
@@ -202,7 +203,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SINES, "cpu_avx512", ["elementwise_rows"]),
         (SINES, "gpu", ["elementwise_linear"]),
         (RAGGED_SINES, "cpu_avx512", ["elementwise_rows"]),
-        (SHORT_SINES, "cpu_avx512", ["elementwise_linear"]),
+        (SHORT_SINES, "cpu_avx512", ["elementwise_rows"]),
         (TOP, "cpu_avx512", ["top_insertion"]),
         (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
         (transposed(4, 4), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_thin"]),
@@ -217,7 +218,8 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (transposed(9, 3, 1), "nvidia", ["to_sliced", "max_pool", "conv_shared"]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
         (PRODUCT, "cpu_avx512", ["batch_matmul_columns"]),
-        (TRANSPOSED, "cpu_avx512", ["batch_matmul_products"]),
+        (TRANSPOSED, "cpu_avx512", ["move_rows", "batch_matmul_columns"]),
+        (FEW_TRANSPOSED, "cpu_avx512", ["batch_matmul_products"]),
         (FEW_ROWS, "cpu_avx512", ["batch_matmul_columns"]),
         (FEW_COLUMNS, "cpu_avx512", ["batch_matmul"]),
         (FEW_COLUMNS, "gpu", ["batch_matmul_columns"]),
