@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..ir import Shape
-from ..language import FLOATS, Expression, Name, Operand, Text
-from ..language.statement import Statements
+from ..language import FLOATS, INT, Expression, Name, Operand, Text
+from ..language.statement import Copy, Declare, Statements
 from ..target import Target
 from .codecs import Codec, Join
 from .memory import Buffer
@@ -134,3 +135,13 @@ class Accessor(ABC):
         A tensor with fewer channels, but more than one, is zero past its last channel.
         """
         raise NotImplementedError
+
+
+def stored_from(place: Expression, stored: Callable[[Expression], Statements]) -> Statements:
+    """What stores lanes from a place on, which gets a name if it is repeated."""
+    start, further = place.constant_apart
+    found = stored(place)
+    if start.simple or found.length < 2:
+        return found
+    named = Declare(INT, "to", value=start.text)
+    return Statements((Copy(Statements((named, *stored(Name("to") + further).items))),))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..ir import Shape
 from ..language import FLOAT, INT, Expression, Operand, Text, coordinate, expression, horner
 from ..language.statement import Statements, lines
 from ..ops.base import bhwc
-from .accessor import Accessor
+from .accessor import Accessor, stored_from
 from .codecs import ElementCodec
 from .gaps import spread
 from .position import Position
@@ -151,7 +152,8 @@ class Linear(Accessor):
     def write(self, position: Position, value: object) -> Statements:
         if position.last:
             some = range(position.lanes - position.last, position.lanes)
-            return lines(*self.codec.save_some(self.memory, self.place(position), value, some))
+            save = partial(self.codec.save_some, self.memory, value=value, lanes=some)
+            return stored_from(self.place(position), lambda to: lines(*save(to)))
         if position.lanes:
             return lines(self.store_slice(self.place(position), value))
         return lines(self.assign(position.index, value))

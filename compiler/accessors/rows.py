@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language import INT, Expression, Name, Number, Operand, expression, horner
-from ..language.statement import Copy, Declare, If, Statements, lines
+from ..language import Expression, Number, Operand, expression, horner
+from ..language.statement import If, Statements, lines
 from ..target import Target
+from .accessor import stored_from
 from .codecs import ElementCodec
 from .position import Position
 from .sliced import Sliced, Slices
@@ -48,14 +49,7 @@ class Rows(Slices):
         place = self.place(position)
         if not self.tail or not self.may_be_last(position.slice):
             return lines(self._whole(place, value))
-        start, further = place.constant_apart
-        stored = self._stored(place, position.slice, value)
-        if start.simple or stored.length < 2:
-            return stored
-        # The place gets a name, as it is repeated.
-        named = Declare(INT, "to", value=start.text)
-        stored = self._stored(Name("to") + further, position.slice, value)
-        return Statements((Copy(Statements((named, *stored.items))),))
+        return stored_from(place, lambda to: self._stored(to, position.slice, value))
 
     def _stored(self, place: Expression, slice: Operand, value: object) -> Statements:
         """The statements that store the lanes of a slice, of the last one only those in use."""

@@ -126,7 +126,8 @@ def test_the_same_text_each_time() -> None:
     assert text.count("__kernel") == 1
     # A group of light work-items is called as a whole.
     assert "separate void persistent_006_max_pool_002_group(" in text
-    assert "max_pool_002_item(group_gx * 4 + i0, group_gy * 4 + i1, x, y);" in text
+    call = "max_pool_002_item(\n        group_gx * 4 + i0, group_gy * 4 + i1, x, y);"
+    assert call in text
 
 
 def test_the_steps_of_a_recurrent_layer_are_written_once(
