@@ -34,7 +34,7 @@ MAX_LAYERS = 64
 LARGEST_IMAGE = 1 << 16
 """Values of an image up to which one work-group averages it as fast as a separate kernel."""
 
-MEANS = 64
+MEANS = 128
 """Means up to which one work-group keeps them in local memory that is cleared before it begins."""
 
 
