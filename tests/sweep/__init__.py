@@ -58,6 +58,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "compiler/rewrites/canonicalize/test_inline_subgraphs.py",
         _SUBGRAPHS[1],
     ),
+    "STABLEHLO_CONVOLUTION": ("cases/stablehlo_convolutions.py", _UNKNOWN),
     "STABLEHLO_DYNAMIC_SLICE": ("cases/stablehlo_windows.py", _UNKNOWN),
     "STABLEHLO_DYNAMIC_UPDATE_SLICE": ("cases/stablehlo_windows.py", _UNKNOWN),
     "STABLEHLO_IOTA": ("cases/stablehlo.py", _UNKNOWN),
