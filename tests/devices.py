@@ -21,6 +21,7 @@ from tflgpu.compiler.devices.attached import choose_profile
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.launch.device import DeviceInfo
+from tflgpu.runtime.opencl.trials import known
 
 T = TypeVar("T")
 
@@ -77,6 +78,20 @@ def best_opencl_device() -> str:
     if not opencl_devices():
         unavailable("no OpenCL device is present")
     return opencl_devices()[0]
+
+
+def without_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no device have the instructions of its processor, so that kernels are portable."""
+    for trial in known().drivers:
+        for tried in trial.devices:
+            monkeypatch.setattr(tried, "instructions", [])
+
+
+def need_lanes(device: str, lanes: int) -> None:
+    """Skip the running test where a device cannot handle vectors of so many floats."""
+    tried = [each for trial in known().drivers for each in trial.devices]
+    if any(each.name == device and each.widest() < lanes for each in tried):
+        pytest.skip(f"the driver cannot handle vectors of {lanes} floats")
 
 
 def short_name(device: str) -> str:

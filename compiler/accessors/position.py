@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from ..ir import Shape
-from ..language import Expression, Operand, expression
+from ..language import Expression, Operand, coordinate, expression
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,7 @@ class Position:
 
     def coordinates(self, shape: Shape) -> list[Expression]:
         """Those of the flat index along each axis of a tensor of that shape."""
-        found = []
-        for axis, size in enumerate(shape):
-            inner = prod(shape[axis + 1 :])
-            if self.within is None:
-                coordinate = expression(self.index) // inner
-            elif axis == len(shape) - 1:
-                found.append(expression(self.within[1]))
-                continue
-            else:
-                coordinate = expression(self.within[0]) // (inner // shape[-1])
-            found.append(coordinate % size if prod(shape[:axis]) > 1 else coordinate)
-        return found
+        if self.within is None:
+            return [coordinate(self.index, axis, shape) for axis in range(len(shape))]
+        (row, place), rows = self.within, shape[:-1]
+        return [*(coordinate(row, axis, rows) for axis in range(len(rows))), expression(place)]

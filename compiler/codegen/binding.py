@@ -209,9 +209,8 @@ class Binding:
             return False
         codec, content = found
         base = self._add_constant(tensor.name, content)
-        memory = Buffer(CONSTANTS, self.target.language, self.target.lanes, self.used)
-        shape = self._in_a_row(content.size)
-        self.operands[tensor] = replace(Sliced.of(memory, codec, shape), base=base)
+        constants = self._constants(self._in_a_row(content.size))
+        self.operands[tensor] = replace(constants, codec=codec, base=base)
         return True
 
     # -- constants --------------------------------------------------------------------------

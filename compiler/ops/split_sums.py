@@ -3,8 +3,7 @@
 With one work-item per output slice, a single vector would leave a GPU idle. Instead the work-items
 of a group split the inputs among themselves and add up their partial sums, as LiteRT's GPU delegate
 does for fully connected layers (tasks/fully_connected.cc), one after another where local memory is
-cleared first. The order of summation therefore differs
-from XNNPACK's.
+cleared first. The order of summation therefore differs from XNNPACK's.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ops.base.storage import Lane
-from .byte_tables import ByteTable, byte_table
+from .byte_tables import byte_table
 from .codec import Codec, ElementCodec, Join, SliceCodec
 from .floats import Floats
 from .halves import Half, HalfNumbers, Halves, PairedHalves
@@ -29,7 +29,6 @@ def slice_codec(lane: Lane, half: bool) -> SliceCodec:
 
 __all__ = [
     "BYTES",
-    "ByteTable",
     "Codec",
     "ElementCodec",
     "Floats",

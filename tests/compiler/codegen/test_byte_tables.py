@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
+from devices import need_lanes, without_instructions
 from graphs import Model, Value, model, quantized, xq
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.runtime.opencl.trials import known
 
 VNNI = "cpu_avx512_vnni"
 ZERO = {"int8": -128, "uint8": 0}
@@ -65,17 +65,13 @@ def test_bits_are_those_of_litert(
     dtype: str, by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not by_name:
-        for trial in known().drivers:
-            for tried in trial.devices:
-                monkeypatch.setattr(tried, "instructions", [])
+        without_instructions(monkeypatch)
     agrees(activations(dtype), "auto", tmp_path)
 
 
 def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:
     """Each compiler has a way of its own to use the instruction."""
-    trials = [each for trial in known().drivers for each in trial.devices]
-    if any(each.name == opencl_device and each.widest() < 16 for each in trials):
-        pytest.skip("the driver cannot handle vectors of 16 floats")
+    need_lanes(opencl_device, 16)
     agrees(activations("int8"), opencl_device, tmp_path)
 
 

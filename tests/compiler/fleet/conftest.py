@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -48,6 +48,22 @@ def loop() -> Iterator[IOLoop]:
     yield running
     running.add_callback(ended.set)
     thread.join()
+
+
+@pytest.fixture
+def threads(loop: IOLoop) -> Iterator[Any]:
+    """A scheduler that listens as any other, with two workers that are threads of this process."""
+    import distributed
+
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address=":0",
+        loop=loop,
+    ) as local:
+        yield local
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from socket import gethostname
 from typing import Any
@@ -31,20 +31,6 @@ from tflgpu.compiler.options import Precision
 from tflgpu.runtime.errors import TflgpuWarning
 
 DEVICES = ("mali", "gpu")
-
-
-@pytest.fixture
-def threads(loop: IOLoop) -> Iterator[Any]:
-    """A scheduler that listens as any other, with two workers that are threads of this process."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        dashboard_address=":0",
-        loop=loop,
-    ) as local:
-        yield local
 
 
 def test_the_bytes_are_those_of_this_process(folder: Path, threads: Any, tmp_path: Path) -> None:

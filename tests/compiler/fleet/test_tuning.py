@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +57,9 @@ def networks(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scheduler(loop: IOLoop) -> Iterator[str]:
+def scheduler(threads: Any) -> str:
     """The address of a scheduler with two workers, which have the devices of this machine."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        dashboard_address=":0",
-        loop=loop,
-    ) as local:
-        yield local.scheduler_address
+    return str(threads.scheduler_address)
 
 
 def test_the_table_is_that_of_this_process(

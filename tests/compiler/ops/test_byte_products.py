@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
-from devices import need_programs
+from devices import need_lanes, need_programs, without_instructions
 from graphs import Model, model, quantized, xq
 
 import tflgpu
@@ -21,7 +21,6 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.byte_products import multiplies_bytes
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.target import SOURCE_LANGUAGES, Target
-from tflgpu.runtime.opencl.trials import known
 
 VNNI = "cpu_avx512_vnni"
 WINDOWS: dict[str, dict[str, Any]] = {
@@ -87,17 +86,13 @@ def test_bits_are_those_of_litert(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not by_name:
-        for trial in known().drivers:
-            for tried in trial.devices:
-                monkeypatch.setattr(tried, "instructions", [])
+        without_instructions(monkeypatch)
     agrees(layers(dtype, zero), device, "auto", tmp_path)
 
 
 def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:
     """Each compiler has a way of its own to use the instruction."""
-    trials = [each for trial in known().drivers for each in trial.devices]
-    if any(each.name == opencl_device and each.widest() < LANES for each in trials):
-        pytest.skip("the driver cannot handle vectors of 16 floats")
+    need_lanes(opencl_device, LANES)
     agrees(layers("int8", 127), VNNI, opencl_device, tmp_path)
 
 
