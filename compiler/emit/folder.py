@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import time
@@ -11,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...runtime.cache.folder import lock
+from ...runtime.cache.folder import REMOVED_MEANWHILE, lock
 from ...runtime.cache.private_files import make_private, read_file, sync_folder
 from ...runtime.cache.replacing import replace_folder
 from ...runtime.cache.variant import (
@@ -36,9 +35,6 @@ ATTEMPTS = 100
 """How often to write a folder that another process removes meanwhile, each time after a pause."""
 PAUSE = 0.001
 """Seconds of the first pause; each is longer than the one before by as much."""
-
-_REMOVED = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
-"""What happens while a process that prunes the cache removes the model's folder, with its locks."""
 
 
 def pack(
@@ -85,7 +81,7 @@ def pack(
             if not isinstance(error.__cause__, FileNotFoundError) or attempt == ATTEMPTS:
                 raise
         except OSError as error:
-            if error.errno not in _REMOVED or attempt == ATTEMPTS:
+            if error.errno not in REMOVED_MEANWHILE or attempt == ATTEMPTS:
                 raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
         time.sleep(PAUSE * attempt)
     raise AssertionError("unreachable")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..errors import PlanError
 from .binaries import BINARIES, LARGEST_BINARY, split
-from .folder import check_exists, is_fingerprint, lock
+from .folder import REMOVED_MEANWHILE, check_exists, is_fingerprint, lock
 from .private_files import read_file
 from .variant import PLAN, WEIGHTS, edited_kernels, read_plan, read_variant
 
@@ -155,11 +155,15 @@ def _remove_variant(folder: Path) -> bool:
         with lock(folder).acquire(timeout=0):
             # Moved away first, so that no process finds half a variant.
             temporary = Path(tempfile.mkdtemp(".tmp", f".{folder.name}.", folder.parent))
-            os.rename(folder, temporary / "old")
-            shutil.rmtree(temporary)
-    except (Timeout, FileNotFoundError):
+            try:
+                os.rename(folder, temporary / "old")
+            finally:
+                shutil.rmtree(temporary)
+    except Timeout:
         return False
     except OSError as error:
+        if error.errno in REMOVED_MEANWHILE:
+            return False
         raise PlanError(f"cannot remove {folder}: {error.strerror or error}") from error
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,20 @@ def test_what_is_being_written_stays(cache: Path) -> None:
     with lock(cache / OTHER / "b"):
         assert [entry.folder.name for entry in prune(cache, 0)] == ["a", "c"]
     assert names(cache) == ["b"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EEXIST])
+def test_what_another_process_is_removing_is_left_to_it(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Python's mkdir says that a folder exists which it found, and which then was no more."""
+
+    def mkdir(path: Path, *_: object, **__: object) -> None:
+        monkeypatch.undo()
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    assert [entry.folder.name for entry in prune(cache, 0)] == ["b", "c"]
 
 
 def test_leftovers_of_killed_processes_go(cache: Path) -> None:
