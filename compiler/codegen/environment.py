@@ -15,6 +15,7 @@ from ... import templates
 from ..language import Expression
 from ..language.statement import Statements, statements
 from .declarations import FILTERS
+from .kept_templates import KeptTemplates
 from .tags import StatementTags
 
 
@@ -65,6 +66,7 @@ def environment() -> jinja2.Environment:
     """The environment of all kernel templates; undefined names are errors."""
     made = _Environment(
         loader=jinja2.FunctionLoader(templates.source),
+        bytecode_cache=KeptTemplates(),
         extensions=["jinja2.ext.do", StatementTags],
         undefined=jinja2.StrictUndefined,
         optimized=False,  # there is nothing to fold, which takes longer to find out than to render

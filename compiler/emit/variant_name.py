@@ -1,12 +1,9 @@
-"""The version of the compiler; the name of a variant, which ends in a digest of it and options."""
+"""The name of a variant, which ends in a digest of options and of the compiler."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import cache
-from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 from ...runtime.cache.folder import variant_folder
@@ -14,30 +11,7 @@ from ...runtime.plan.records import Plan
 from ..devices.attached import choose_profile
 from ..frontend.model_file import Model, fingerprint
 from ..options import Options
-
-
-@cache
-def compiler_version() -> str:
-    """The version and a digest of the compiler's files, so that editing them makes new plans."""
-    digest = hashlib.sha256()
-    for package in ("tflgpu.compiler", "tflgpu.templates"):
-        for path, content in _package_files(package):
-            digest.update(f"{path}\0{len(content)}\0".encode() + content)
-    return f"{version('tflgpu')}+{digest.hexdigest()[:12]}"
-
-
-def _package_files(package: str) -> list[tuple[str, bytes]]:
-    found = []
-    open_folders = [("", files(package))]
-    while open_folders:
-        prefix, folder = open_folders.pop()
-        for entry in folder.iterdir():
-            path = f"{prefix}{entry.name}"
-            if entry.is_dir() and entry.name != "__pycache__":
-                open_folders.append((f"{path}/", entry))
-            elif entry.name.endswith((".py", ".jinja", ".toml")):
-                found.append((path, entry.read_bytes()))
-    return sorted(found)
+from ..version import compiler_version
 
 
 def name_of(plan: Plan) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 
 from ...runtime.errors import TflgpuError
 from ..devices import names_profile, profiles
-from ..emit.variant_name import compiler_version
 from ..errors import OptionError, WorkerError
 from ..litert.child import Child
 from ..litert.reference import litert_version
 from ..options import Options
 from ..scratch import scratch_folder
+from ..version import compiler_version
 from .tasks import Task
 from .workers import Built, Failed, compile_file, failed
 

@@ -12,8 +12,8 @@ from distributed.comm import resolve_address
 from distributed.security import Security
 
 from ...runtime.cache.folder import fingerprint
-from ..emit.variant_name import compiler_version
 from ..errors import ModelFileError, WorkerError
+from ..version import compiler_version
 from .batches import batches
 from .cluster import PATIENCE, SETTINGS, Cluster
 from .parcel import compile_parcels, pack, unequal, versions

@@ -12,7 +12,6 @@ from typing import Any
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
 from ..choices import each_choice
-from ..emit.variant_name import compiler_version
 from ..errors import Finding
 from ..frontend.model_file import Model
 from ..frontend.reader import read
@@ -23,6 +22,7 @@ from ..progress import Progress, silent
 from ..sizing.sizes import size_operators
 from ..target import Target
 from ..tools.explain import ImplementationChoice, implementation_choices
+from ..version import compiler_version
 from .notes import options_of
 
 

@@ -97,22 +97,27 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file, or create it; the new content appears whole or not at all (OSError)."""
+def replace_file(path: Path, content: bytes, lasting: bool = True) -> None:
+    """Replace a file, or create it; the new content appears whole or not at all (OSError).
+
+    It is only waited for until it is on disk if it is `lasting`.
+    """
     import tempfile
 
     descriptor, temporary = tempfile.mkstemp(".tmp", f".{path.stem}.", path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    sync_folder(path.parent)
+    if lasting:
+        sync_folder(path.parent)
 
 
 def _open(path: Path) -> int:

@@ -20,6 +20,7 @@ FOLDERS = ("compiler", "litert", "runtime", "templates")
 STAGES = {
     "compiler": (
         *(
+            "version",
             "errors",
             "side_file",
             "formats",

@@ -23,11 +23,11 @@ from variant_files import variants
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options
-from tflgpu.compiler.emit.variant_name import compiler_version
 from tflgpu.compiler.errors import WorkerError
 from tflgpu.compiler.fleet import cluster, parcel, processes, scheduled
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
+from tflgpu.compiler.version import compiler_version
 from tflgpu.runtime.errors import TflgpuWarning
 
 DEVICES = ("mali", "gpu")
