@@ -17,6 +17,14 @@ REDUCTIONS = {
 }
 """The reduction of the rows of a segment."""
 
+JOINS = {
+    "UNSORTED_SEGMENT_MAX": "MAXIMUM",
+    "UNSORTED_SEGMENT_MIN": "MINIMUM",
+    "UNSORTED_SEGMENT_PROD": "MUL",
+    "UNSORTED_SEGMENT_SUM": "ADD",
+}
+"""What joins two rows of a segment; SEGMENT_SUM's number of segments needs constant ids."""
+
 
 def _infer(op: Op) -> list[Shape]:
     """A row for each segment; SEGMENT_SUM has as many as its last id says, from constant ids."""
@@ -38,13 +46,12 @@ def _check_sorted(op: Op) -> None:
 
 
 _LIMITS = {
-    "SUM": "the number of segments must be a constant",
-    "REDUCE_PROD": "the ids must be constants",
-    "REDUCE_MAX": "the ids must be constants; NaN counts as in REDUCE_MAX",
-    "REDUCE_MIN": "the ids must be constants; NaN counts as in REDUCE_MIN",
+    "SEGMENT_SUM": "the ids must be constants",
+    "UNSORTED_SEGMENT_MAX": "NaN counts as in REDUCE_MAX",
+    "UNSORTED_SEGMENT_MIN": "NaN counts as in REDUCE_MIN",
 }
 
 for _name, _reduction in REDUCTIONS.items():
-    _limit = "the ids must be constants" if _name == "SEGMENT_SUM" else _LIMITS[_reduction]
-    _becomes = f"becomes GATHER and {_reduction}"
-    define(OpDef(_name, _infer, (), None, (*FLOATS, "int32"), f"{_becomes}; {_limit}"))
+    _limit = _LIMITS.get(_name, "the number of segments must be a constant")
+    _note = f"becomes GATHER and {_reduction}; {_limit}"
+    define(OpDef(_name, _infer, (), None, (*FLOATS, "int32"), _note))

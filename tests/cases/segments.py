@@ -25,8 +25,12 @@ def segments() -> Iterator[Case]:
         places = known(np.array([[0, 2, 1], [2, 2, 0]], np.int32))
         several = call("RELU", call(operator, x(2, 3, 7), places, number(4, "int32")))
         yield Case(operator, "of several axes, fused", several)
-    value = call("UNSORTED_SEGMENT_SUM", x(7, 5), xi(7, draw="places"), number(3, "int32"))
-    yield Case("UNSORTED_SEGMENT_SUM", "computed ids", value)
+        found = xi(7, draw="places")
+        value = call(operator, x(7, 3, 5), found, number(9, "int32"))
+        yield Case(operator, "computed ids", value)
+        below = typed("int32", "SUB", found, number(1, "int32"))
+        value = typed("int32", operator, xi(7), below, number(3, "int32"))
+        yield Case(operator, "computed ids, some negative", value)
 
 
 TABLES = (segments,)

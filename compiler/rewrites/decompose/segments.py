@@ -1,4 +1,7 @@
-"""Reductions of segments become gathers of their rows, and one reduction over all segments."""
+"""Reductions of segments become gathers of their rows, and one reduction over all segments.
+
+Where the ids are computed while the model runs, each row is joined with that of its segment.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,35 @@ from math import prod
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.segments import REDUCTIONS
+from ...ops.segments import JOINS, REDUCTIONS
+from ...ops.windows import JOIN, JOIN_ALONG, joins_lines
 from .decomposition import Decomposition, decomposes
 
 
 @decomposes(*REDUCTIONS)
 def reduce_segments(here: Decomposition) -> str | None:
-    """Sums of segments that are known only while the model runs are scattered."""
+    """Of rows [count, width]."""
     op = here.op
     ids, shape = op.operand(1), op.output.shape
     rows = here.reshape(op.operand(0), (ids.elements, prod(shape[1:])))
-    if ids.data is None and REDUCTIONS[op.name] == "SUM":
-        indices = here.reshape(ids, (ids.elements, 1))
-        size = here.constant([shape[0], prod(shape[1:])], "int32")
-        result = here.add("SCATTER_ND", indices, rows, size, dtype=rows.dtype)
-    else:
-        result = _reduced(here, rows)
+    computed = ids.data is None and op.name in JOINS
+    result = _joined(here, rows) if computed else _reduced(here, rows)
     here.finish(here.reshape(result, shape))
     return None
+
+
+def _joined(here: Decomposition, rows: Tensor) -> Tensor:
+    """Segments begin with what changes no result; a row without a segment is left out."""
+    op, (count, width) = here.op, rows.shape
+    start = here.constant(_start(REDUCTIONS[op.name], rows), rows.dtype)
+    size = here.constant([op.output.shape[0], width], "int32")
+    segments, join = here.add("FILL", size, start, dtype=rows.dtype), JOINS[op.name]
+    if joins_lines(segments, 0, count, here.target):
+        places = here.reshape(op.operand(1), (count,))
+        return here.add(JOIN_ALONG, segments, places, rows, axis=0, join=join)
+    windows = here.reshape(rows, (count, 1, width))
+    starts = here.reshape(op.operand(1), (count, 1))
+    return here.add(JOIN, segments, starts, windows, axes=(0,), join=join)
 
 
 def _reduced(here: Decomposition, rows: Tensor) -> Tensor:

@@ -13,8 +13,7 @@ REFUSED = {
         """
         input x float32[7,5]
         input i int32[7] places
-        constant n int32[] = 3
-        y = UNSORTED_SEGMENT_MAX(x, i, n)
+        y = SEGMENT_SUM(x, i)
         """,
         "input 1 .i. is computed while the model runs",
     ),
