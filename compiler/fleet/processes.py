@@ -17,6 +17,7 @@ from ..litert.reference import litert_version
 from .batches import batches
 from .cluster import LOOK, SETTINGS, Cluster
 from .place import Place
+from .running_loop import running_loop
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written, compile_task
 
@@ -61,21 +62,23 @@ def _local(jobs: int) -> Iterator[LocalCluster]:
     Other users of the machine reach their ports, but have no certificate, without which Dask would
     execute what anyone sends.
     """
-    try:
-        local = LocalCluster(
-            n_workers=jobs,
-            threads_per_worker=1,
-            # As much as there is, as without other processes; nobody looks how much it is.
-            memory_limit=None,
-            security=True,
-            # A port that is free, rather than a warning that the usual one is not.
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-        )
-    except (OSError, RuntimeError) as error:
-        raise WorkerError(f"cannot start {jobs} processes: {error}") from error
-    with local:
+    with ExitStack() as started:
+        try:
+            local = LocalCluster(
+                n_workers=jobs,
+                threads_per_worker=1,
+                # As much as there is, as without other processes; nobody looks how much it is.
+                memory_limit=None,
+                security=True,
+                # A port that is free, rather than a warning that the usual one is not.
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+                loop=started.enter_context(running_loop()),
+            )
+        except (OSError, RuntimeError) as error:
+            raise WorkerError(f"cannot start {jobs} processes: {error}") from error
+        started.enter_context(local)
         # A process that is killed is started again by its nanny, unless that happens while it
         # starts; then the cluster has to.
         strength = PeriodicCallback(lambda: local.scale(jobs), LOOK * 1000)

@@ -10,6 +10,7 @@ from dask import config
 from distributed import Client, Future
 from distributed.comm import resolve_address
 from distributed.security import Security
+from tornado.ioloop import IOLoop
 
 from ...runtime.cache.folder import fingerprint
 from ..errors import ModelFileError, WorkerError
@@ -18,6 +19,7 @@ from .batches import batches
 from .cluster import PATIENCE, SETTINGS, Cluster
 from .parcel import compile_parcels, pack, unequal, versions
 from .place import Place
+from .running_loop import running_loop
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written
 
@@ -32,15 +34,15 @@ They last while this process is busy writing what others have compiled."""
 @contextmanager
 def scheduled(scheduler: str) -> Iterator[Scheduled]:
     """The workers of a scheduler, which must have this version of the compiler (WorkerError)."""
-    with config.set(SETTINGS), _client(scheduler) as client:
+    with config.set(SETTINGS), running_loop() as loop, _client(scheduler, loop) as client:
         yield Scheduled(Cluster(client, f"the scheduler at {scheduler}"))
 
 
-def _client(scheduler: str) -> Client:
+def _client(scheduler: str, loop: IOLoop) -> Client:
     """A client of a scheduler with at least one worker (WorkerError)."""
     try:
         _check_address(scheduler)
-        client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
+        client = Client(scheduler, timeout=PATIENCE, set_as_default=False, loop=loop)
     except (OSError, ValueError) as error:
         raise WorkerError(
             f"there is no scheduler at {scheduler} ({error}); start one with: dask scheduler"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,23 +28,12 @@ def opencl_device() -> str:
 
 @pytest.fixture(scope="session")
 def loop() -> Iterator[IOLoop]:
-    """For clusters in this process: one of their own must start within ten seconds, whatever else
-    the machine does, and what is left of a cluster without one fails the test after it."""
-    from tornado.ioloop import IOLoop
+    """For clusters in this process: what is left of one without a loop of its own fails the test
+    after it."""
+    from tflgpu.compiler.fleet.running_loop import running_loop
 
-    started: Future[tuple[IOLoop, asyncio.Event]] = Future()
-
-    async def run() -> None:
-        ended = asyncio.Event()
-        started.set_result((IOLoop.current(), ended))
-        await ended.wait()
-
-    thread = Thread(target=lambda: asyncio.run(run()), daemon=True)
-    thread.start()
-    running, ended = started.result()
-    yield running
-    running.add_callback(ended.set)
-    thread.join()
+    with running_loop() as running:
+        yield running
 
 
 @pytest.fixture

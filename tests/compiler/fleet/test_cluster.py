@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import signal
@@ -25,6 +26,7 @@ import tflgpu
 from tflgpu.compiler import OptionError, Options
 from tflgpu.compiler.errors import WorkerError
 from tflgpu.compiler.fleet import cluster, parcel, processes, scheduled
+from tflgpu.compiler.fleet.running_loop import running_loop
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
 from tflgpu.compiler.version import compiler_version
@@ -149,6 +151,37 @@ def test_only_this_process_reaches_its_own_workers() -> None:
             for security in (distributed.Security.temporary(), None):
                 with pytest.raises((OSError, TypeError)):
                     distributed.Client(address, security=security, timeout=1, set_as_default=False)
+
+
+@pytest.mark.parametrize("scheduler", [True, False])
+def test_no_loop_is_one_of_dask(
+    folder: Path, threads: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: bool
+) -> None:
+    """Which would have to start within ten seconds."""
+    given = []
+    begin = distributed.utils.LoopRunner.__init__
+
+    def noted(runner: Any, loop: IOLoop | None = None, asynchronous: bool = False) -> None:
+        given.append(loop)
+        begin(runner, loop, asynchronous)
+
+    monkeypatch.setattr(distributed.utils.LoopRunner, "__init__", noted)
+    where = {"scheduler": threads.scheduler_address} if scheduler else {"jobs": 2}
+    list(tflgpu.compile_many([folder], tmp_path / "store", devices=DEVICES, **where))
+    assert given and all(given)
+
+
+def test_a_loop_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(main: Any) -> None:
+        main.close()
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(asyncio, "run", full)
+    with (
+        pytest.raises(WorkerError, match=r"event loop for Dask: .*Too many open files"),
+        running_loop(),
+    ):
+        pass
 
 
 def test_a_scheduler_that_is_lost(folder: Path, threads: Any, tmp_path: Path) -> None:
