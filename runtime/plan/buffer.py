@@ -16,9 +16,9 @@ LARGEST_COUNT = 1 << 18
 
 OFFSET = struct.Struct("<I")
 """How far ahead an object lies; also how many elements a vector has."""
-_VTABLE_OFFSET = struct.Struct("<i")
+VTABLE_OFFSET = struct.Struct("<i")
 """How far back the vtable of a table lies; the table starts with it."""
-_VTABLE_HEADER = struct.Struct("<HH")
+VTABLE_HEADER = struct.Struct("<HH")
 """Bytes of the vtable and of the table. Then, for each field, its offset in the table or 0."""
 
 
@@ -44,14 +44,14 @@ class Buffer:
         Also the offset of each of its first `field_count` fields in the table; 0 if it is absent.
         """
         start = self._follow(slot)
-        vtable = start - int(_VTABLE_OFFSET.unpack_from(self.data, start)[0])
+        vtable = start - int(VTABLE_OFFSET.unpack_from(self.data, start)[0])
         # Python would take a negative position for one from the end.
         if vtable < 0:
             raise ValueError(f"a vtable at byte {vtable}")
-        vtable_size, size = _VTABLE_HEADER.unpack_from(self.data, vtable)
+        vtable_size, size = VTABLE_HEADER.unpack_from(self.data, vtable)
         self._claim(start, size)
-        count = min(max(vtable_size - _VTABLE_HEADER.size, 0) // 2, field_count)
-        position = vtable + _VTABLE_HEADER.size
+        count = min(max(vtable_size - VTABLE_HEADER.size, 0) // 2, field_count)
+        position = vtable + VTABLE_HEADER.size
         offsets = struct.unpack_from(f"<{count}H", self.data, position)
         # The table may have been written before the last fields existed.
         return start, size, (*offsets, *[0] * (field_count - count))

@@ -27,6 +27,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from .buffer import OFFSET, Buffer, check_count
+from .draft import Draft, TableLayout
 
 UInt8 = Annotated[int, "uint8"]
 Int32 = Annotated[int, "int32"]
@@ -39,19 +40,16 @@ Extent = tuple[UInt32, UInt32, UInt32]
 """Along x, y and z."""
 
 _Record = TypeVar("_Record")
-_Builder = Any
-"""A flatbuffers.Builder. It writes a buffer from its end to its start, so children come first."""
-
 _SCALARS = {
-    "bool": ("?", "PrependBool"),
-    "uint8": ("B", "PrependUint8"),
-    "int32": ("i", "PrependInt32"),
-    "uint32": ("I", "PrependUint32"),
-    "int64": ("q", "PrependInt64"),
-    "uint64": ("Q", "PrependUint64"),
-    "float64": ("d", "PrependFloat64"),
+    "bool": "?",
+    "uint8": "B",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float64": "d",
 }
-"""Each scalar's code in `struct` formats, and the method of a Builder that writes it."""
+"""Each scalar's code in `struct` formats."""
 
 
 def encode(record: object, identifier: bytes) -> bytes:
@@ -59,12 +57,9 @@ def encode(record: object, identifier: bytes) -> bytes:
 
     TypeError, struct.error or ValueError if a value does not fit its field.
     """
-    # Not at the top, because loading a plan does not need it.
-    from flatbuffers import Builder
-
-    builder = Builder(1 << 16)
-    builder.Finish(_codec(type(record)).prepare(builder, record), file_identifier=identifier)
-    return bytes(builder.Output())
+    draft = Draft(identifier)
+    _codec(type(record)).write(draft, 0, record)
+    return bytes(draft.data)
 
 
 def decode(kind: type[_Record], data: bytes, identifier: bytes) -> _Record:
@@ -89,18 +84,14 @@ class _Codec:
         """The value whose slot lies at that position (ValueError, struct.error)."""
         raise NotImplementedError
 
-    def prepare(self, builder: _Builder, value: Any) -> Any:
-        """Write what lies outside the slot; returns what to `place` in it."""
-        return value
-
-    def place(self, builder: _Builder, prepared: Any) -> None:
-        """Write the slot."""
-        builder.PrependUOffsetTRelative(prepared)
+    def write(self, draft: Draft, slot: int, value: Any) -> None:
+        """Fill the slot at that position, and write what lies outside it behind all else."""
+        raise NotImplementedError
 
 
 class _Scalar(_Codec):
     def __init__(self, name: str, convert: Callable[[Any], Any] | None = None) -> None:
-        self.code, self._prepend = _SCALARS[name]
+        self.code = _SCALARS[name]
         self.convert = convert
         self._struct = struct.Struct(f"<{self.code}")
         self.size = self.alignment = self._struct.size
@@ -113,8 +104,8 @@ class _Scalar(_Codec):
         (value,) = self._struct.unpack_from(buffer.data, slot)
         return self.convert(value) if self.convert else value
 
-    def place(self, builder: _Builder, prepared: Any) -> None:
-        getattr(builder, self._prepend)(prepared)
+    def write(self, draft: Draft, slot: int, value: Any) -> None:
+        self._struct.pack_into(draft.data, slot, value)
 
 
 class _Struct(_Codec):
@@ -129,16 +120,12 @@ class _Struct(_Codec):
         """Of `_Scalar`s; `make` is called with the values of all members, `split` returns them."""
         self._make, self._split = make, split
         self.alignment = max(member.size for member in members)
-        self._members: list[tuple[_Scalar, int]] = []
-        """Each with the bytes of padding in front of it."""
         code, end = "<", 0
         for member in members:
             padding = -end % member.size
-            self._members.append((member, padding))
             code += f"{padding}x{member.code}"
             end += padding + member.size
-        self._tail = -end % self.alignment
-        self._struct = struct.Struct(f"{code}{self._tail}x")
+        self._struct = struct.Struct(f"{code}{-end % self.alignment}x")
         self.size = self._struct.size
         self._conversions = [(n, item.convert) for n, item in enumerate(members) if item.convert]
 
@@ -151,15 +138,8 @@ class _Struct(_Codec):
             return self._make(*converted)
         return self._make(*values)
 
-    def prepare(self, builder: _Builder, value: Any) -> Any:
-        return zip(self._members, self._split(value), strict=True)
-
-    def place(self, builder: _Builder, prepared: Any) -> None:
-        builder.Prep(self.alignment, self.size)
-        builder.Pad(self._tail)
-        for (member, padding), value in reversed(list(prepared)):
-            member.place(builder, value)
-            builder.Pad(padding)
+    def write(self, draft: Draft, slot: int, value: Any) -> None:
+        self._struct.pack_into(draft.data, slot, *self._split(value))
 
 
 class _Bytes(_Codec):
@@ -175,16 +155,17 @@ class _Bytes(_Codec):
     def read(self, buffer: Buffer, slot: int) -> Any:
         return self._sized(buffer.content(slot))
 
-    def prepare(self, builder: _Builder, value: Any) -> Any:
-        return builder.CreateByteVector(self._sized(value))
+    def write(self, draft: Draft, slot: int, value: Any) -> None:
+        draft.vector(slot, self._sized(value), len(value))
 
 
 class _Text(_Codec):
     def read(self, buffer: Buffer, slot: int) -> Any:
         return buffer.content(slot).decode("utf-8")
 
-    def prepare(self, builder: _Builder, value: Any) -> Any:
-        return builder.CreateString(value)
+    def write(self, draft: Draft, slot: int, value: Any) -> None:
+        content = value.encode("utf-8")
+        draft.vector(slot, content + b"\0", len(content))
 
 
 class _Vector(_Codec):
@@ -199,13 +180,18 @@ class _Vector(_Codec):
         end = start + count * element.size
         return tuple(element.read(buffer, place) for place in range(start, end, element.size))
 
-    def prepare(self, builder: _Builder, value: Any) -> Any:
+    def write(self, draft: Draft, slot: int, value: Any) -> None:
         check_count(len(value))
-        prepared = [self._element.prepare(builder, item) for item in value]
-        builder.StartVector(self._element.size, len(prepared), self._element.alignment)
-        for item in reversed(prepared):
-            self._element.place(builder, item)
-        return builder.EndVector()
+        element = self._element
+        if isinstance(element, _Scalar):
+            content = struct.pack(f"<{len(value)}{element.code}", *value)
+            draft.vector(slot, content, len(value), element.alignment)
+            return
+        content = bytes(len(value) * element.size)
+        place = draft.vector(slot, content, len(value), element.alignment)
+        for item in value:
+            element.write(draft, place, item)
+            place += element.size
 
 
 class _Table(_Codec):
@@ -218,6 +204,9 @@ class _Table(_Codec):
             if default is MISSING and isinstance(codec, _Scalar):
                 default = codec.zero()
             self._fields.append((item.name, codec, default))
+        self._codecs = codecs
+        self._layouts: dict[tuple[int, ...], TableLayout] = {}
+        """By the numbers of the fields that are present."""
 
     def read(self, buffer: Buffer, slot: int) -> Any:
         start, size, offsets = buffer.table(slot, len(self._fields))
@@ -233,17 +222,22 @@ class _Table(_Codec):
                 values.append(default)
         return self._record(*values)
 
-    def prepare(self, builder: _Builder, value: Any) -> Any:
-        present = []
-        for number, (name, codec, default) in enumerate(self._fields):
-            content = getattr(value, name)
-            if content != default:
-                present.append((number, codec, codec.prepare(builder, content)))
-        builder.StartObject(len(self._fields))
-        for number, codec, prepared in present:
-            codec.place(builder, prepared)
-            builder.Slot(number)
-        return builder.EndObject()
+    def write(self, draft: Draft, slot: int, value: Any) -> None:
+        present = [
+            (number, content)
+            for number, (name, _, default) in enumerate(self._fields)
+            if (content := getattr(value, name)) != default
+        ]
+        layout = self._layout(tuple(number for number, _ in present))
+        start = draft.table(slot, layout)
+        for (number, content), offset in zip(present, layout.offsets, strict=True):
+            self._codecs[number].write(draft, start + offset, content)
+
+    def _layout(self, present: tuple[int, ...]) -> TableLayout:
+        if present not in self._layouts:
+            slots = [(n, self._codecs[n].size, self._codecs[n].alignment) for n in present]
+            self._layouts[present] = TableLayout(len(self._fields), slots)
+        return self._layouts[present]
 
 
 _PLAIN = {bool: _Scalar("bool"), float: _Scalar("float64"), str: _Text(), bytes: _Bytes()}

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import IntEnum
 from pathlib import Path
@@ -12,6 +13,8 @@ from devices import need_programs
 from paths import ROOT
 from plans import complete
 
+from tflgpu.runtime.plan import codec
+from tflgpu.runtime.plan.buffer import VTABLE_OFFSET, Buffer
 from tflgpu.runtime.plan.codec import decode, encode
 from tflgpu.runtime.plan.file import IDENTIFIER
 from tflgpu.runtime.plan.records import Memory, Plan, TensorInfo, Variable
@@ -86,6 +89,50 @@ def test_flatc_reads_what_the_codec_writes(case: str, tmp_path: Path) -> None:
     flatc(tmp_path, *options, SCHEMA, "--", tmp_path / "written.bin")
     printed = json.loads((tmp_path / "written.json").read_text(encoding="utf-8"))
     assert trimmed(printed) == trimmed(with_extents(as_json(PLANS[case])))
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_all_lies_where_readers_without_unaligned_access_need_it(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places: set[tuple[type, int, int]] = set()
+
+    def noted(read: Callable[..., Any]) -> Callable[..., Any]:
+        def reading(self: Any, buffer: Buffer, slot: int) -> Any:
+            places.add((type(self), self.alignment, slot % self.alignment))
+            return read(self, buffer, slot)
+
+        return reading
+
+    follow = Buffer._follow
+
+    def following(self: Buffer, slot: int) -> int:
+        place = follow(self, slot)
+        places.add((Buffer, 4, place % 4))
+        return place
+
+    def vector(self: Buffer, slot: int, element_size: int) -> tuple[int, int]:
+        start, count = original(self, slot, element_size)
+        if element_size in (1, 2, 4, 8):
+            places.add((list, element_size, start % element_size))
+        return start, count
+
+    def table(self: Buffer, slot: int, field_count: int) -> tuple[int, int, Sequence[int]]:
+        start, size, offsets = original_table(self, slot, field_count)
+        (back,) = VTABLE_OFFSET.unpack_from(self.data, start)
+        places.add((Buffer, 2, (start - back) % 2))
+        return start, size, offsets
+
+    original, original_table = Buffer.vector, Buffer.table
+    for kind in (codec._Scalar, codec._Struct, codec._Table):
+        monkeypatch.setattr(kind, "read", noted(kind.read))
+    monkeypatch.setattr(Buffer, "_follow", following)
+    monkeypatch.setattr(Buffer, "vector", vector)
+    monkeypatch.setattr(Buffer, "table", table)
+    decode(Plan, encode(PLANS[case], IDENTIFIER), IDENTIFIER)
+    alignments = {(kind, alignment) for kind, alignment, _ in places}
+    assert alignments >= {(codec._Scalar, 8), (codec._Struct, 8), (list, 4), (Buffer, 4)}
+    assert {rest for *_, rest in places} == {0}
 
 
 @pytest.mark.parametrize("case", PLANS)
