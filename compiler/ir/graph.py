@@ -1,8 +1,4 @@
-"""The graph: operators and tensors as a bipartite directed graph.
-
-Only this file imports networkx, and only where a graph is made: that takes longer than all else
-that a command imports.
-"""
+"""The graph: operators and tensors as a bipartite directed graph."""
 
 from __future__ import annotations
 
@@ -10,16 +6,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, ModelError
+from .edges import Edges
 from .op import FusedOp, Op
 from .tensor import Array, Shape, Tensor
 from .text import graph_text, to_text
 from .verify_fused import verify_fused
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 LitertShape = Callable[[Tensor], Shape | None]
 """The shape that LiteRT computes for a tensor; None if it is known only while the model runs."""
@@ -48,12 +41,6 @@ def _keep() -> None:
     """Nothing is given back: no file is behind the constants."""
 
 
-def _edges() -> DiGraph[Any]:
-    from networkx import DiGraph
-
-    return DiGraph()
-
-
 class Graph:
     """Operators and tensors with their edges, and the model's named inputs and outputs."""
 
@@ -78,7 +65,7 @@ class Graph:
         """Gives the shapes of the results of operators set aside."""
         self.release: Callable[[], None] = _keep
         """Gives back the memory of the file that constants are views of."""
-        self._graph = _edges()
+        self._edges = Edges()
         self._places: dict[Op, int] = {}
         """The operators, and which of those ever added each is."""
         self._count = 0
@@ -94,20 +81,20 @@ class Graph:
     def add(self, op: Op) -> Op:
         """Add an operator with its tensors; ModelError if one of its outputs has a producer."""
         for tensor in op.outputs:
-            if tensor in self._graph and self._graph.in_degree(tensor):
+            if self.producer(tensor) is not None:
                 raise ModelError(f"tensor {tensor.name} is written by two operators")
         self._count += 1
         self._places[op] = self._count
-        self._graph.add_node(op)
+        self._edges.add(op)
         self._connect(op)
         self._added.append(op)
         return op
 
     def _connect(self, op: Op) -> None:
         for tensor in op.reads:
-            self._graph.add_edge(tensor, op)
+            self._edges.join(tensor, op)
         for tensor in op.outputs:
-            self._graph.add_edge(op, tensor)
+            self._edges.join(op, tensor)
         self._touched[op] = None
         self._order = None
 
@@ -119,7 +106,7 @@ class Graph:
     def remove(self, op: Op) -> None:
         """Remove an operator, and the tensors that nothing refers to any more."""
         tensors = (*op.reads, *op.outputs)
-        self._graph.remove_node(op)
+        self._edges.remove(op)
         del self._places[op]
         self._touched.pop(op, None)
         self.set_aside.pop(op, None)
@@ -135,8 +122,8 @@ class Graph:
         """Let an operator, including its epilogue, read `new` instead of `old`."""
         # Only these two edges change, which matters for operators with thousands of operands.
         op.replace_operands({old: new})
-        self._graph.remove_edge(old, op)
-        self._graph.add_edge(new, op)
+        self._edges.part(old, op)
+        self._edges.join(new, op)
         if isinstance(op, FusedOp):
             self._touched[op] = None
         self._given[new] = op
@@ -160,20 +147,21 @@ class Graph:
         """The operator's operands may change within the block; its edges are updated at the end."""
         before = dict.fromkeys(op.reads)
         for tensor in before:
-            self._graph.remove_edge(tensor, op)
+            self._edges.part(tensor, op)
         yield
         self._connect(op)
         self._forget_unused(before)
 
     def _forget_unused(self, tensors: Iterable[Tensor]) -> None:
         for tensor in tensors:
-            if tensor in self._graph and not self._graph.degree(tensor):
-                self._graph.remove_node(tensor)
+            there = tensor in self._edges
+            if there and not (self._edges.before(tensor) or self._edges.after(tensor)):
+                self._edges.remove(tensor)
 
     def set_outputs(self, op: Op, outputs: Iterable[Tensor]) -> None:
         """Replace an operator's outputs by tensors that nothing else writes."""
         for tensor in op.outputs:
-            self._graph.remove_edge(op, tensor)
+            self._edges.part(op, tensor)
         self._forget_unused(op.outputs)
         op.set_results(outputs)
         self._connect(op)
@@ -200,8 +188,8 @@ class Graph:
 
     def _sorted(self) -> list[Op]:
         """Of the operators that can run, the first of the file comes next."""
-        before, after = self._graph.predecessors, self._graph.successors
-        missing = {op: sum(map(self._graph.in_degree, before(op))) for op in self._places}
+        before, after = self._edges.before, self._edges.after
+        missing = {op: sum(len(before(tensor)) for tensor in before(op)) for op in self._places}
         ready = [(op.index, self._places[op], op) for op, count in missing.items() if not count]
         heapify(ready)
         order = []
@@ -214,28 +202,26 @@ class Graph:
                     if not missing[reader]:
                         heappush(ready, (reader.index, self._places[reader], reader))
         if len(order) < len(missing):
-            from networkx import find_cycle
-
-            names = " -> ".join(node.name for node, _ in find_cycle(self._graph))
+            stuck = [op for op in missing if missing[op]]
+            written = [tensor for op in stuck for tensor in after(op)]
+            names = " -> ".join(node.name for node in self._edges.cycle([*stuck, *written]))
             raise ModelError(f"the operators form a cycle: {names}")
         return order
 
     @property
     def tensors(self) -> list[Tensor]:
-        return [node for node in self._graph if isinstance(node, Tensor)]
+        return [node for node in self._edges if isinstance(node, Tensor)]
 
     def __contains__(self, node: object) -> bool:
-        return node in self._graph
+        return node in self._edges
 
     def producer(self, tensor: Tensor) -> Op | None:
         """The operator that writes a tensor; None for inputs and constants."""
-        if tensor not in self._graph:
-            return None
-        return next(iter(self._graph.predecessors(tensor)), None)
+        return next(iter(self._edges.before(tensor)), None) if tensor in self._edges else None
 
     def consumers(self, tensor: Tensor) -> list[Op]:
         """The operators that read a tensor, each once, epilogues included."""
-        return list(self._graph.successors(tensor)) if tensor in self._graph else []
+        return list(self._edges.after(tensor)) if tensor in self._edges else []
 
     def is_output(self, tensor: Tensor) -> bool:
         return tensor in self.kept or tensor in self.outputs
@@ -274,7 +260,7 @@ class Graph:
         for op in ops:
             self._verify_op(op)
         for tensor, op in given:
-            if op in self._graph and self._graph.has_edge(tensor, op):
+            if self._edges.joins(tensor, op):
                 self._verify_source(tensor, op)
         if everything:
             for tensor in self.outputs:
@@ -284,9 +270,9 @@ class Graph:
 
     def _verify_op(self, op: Op) -> None:
         reads = set(op.reads)
-        if set(self._graph.predecessors(op)) != reads:
+        if self._edges.before(op) != reads:
             raise ModelError(f"the edges into {op} do not match its inputs")
-        if set(self._graph.successors(op)) != set(op.outputs):
+        if self._edges.after(op) != set(op.outputs):
             raise ModelError(f"the edges out of {op} do not match its outputs")
         for tensor in reads:
             self._verify_source(tensor, op)

@@ -57,7 +57,7 @@ def test_a_device_is_released_if_its_observer_fails(
 def test_import_is_cheap() -> None:
     program = "import sys, tflgpu.runtime; print(*sys.modules)"
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    heavy = {"numpy", "pyopencl", "flatbuffers", "filelock", "networkx", "jinja2", "tflite"}
+    heavy = {"numpy", "pyopencl", "flatbuffers", "filelock", "jinja2", "tflite"}
     assert "tflgpu.runtime" in output.stdout.split()
     assert heavy.isdisjoint(output.stdout.split())
 
