@@ -7,10 +7,10 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from signal import SIG_DFL, SIGTERM, default_int_handler, getsignal, signal
+from signal import SIG_DFL, SIGINT, SIGTERM, default_int_handler, getsignal, signal
 from threading import current_thread, main_thread
 from typing import IO, Any
 from warnings import catch_warnings
@@ -19,6 +19,9 @@ import click
 
 from ...runtime.errors import TflgpuError
 from ...runtime.printable import printable_lines
+
+Handler = Callable[[int, Any], object]
+"""Of a signal, which is called with its number and the stack."""
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT."""
@@ -77,14 +80,13 @@ class Command(click.Command):
             seen.add(parameter)
         return super().parse_args(context, args)
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        with _interruptible():
-            return super().make_context(*arguments, **options)
-
     def invoke(self, context: click.Context) -> Any:
         _take_any_text()
+        return _interruptible(lambda: self._invoke(context), context.obj)
+
+    def _invoke(self, context: click.Context) -> Any:
         try:
-            with _interruptible(), _killed_as_by_ctrl_c(), _plain_warnings():
+            with _killed_as_by_ctrl_c(), _plain_warnings():
                 return super().invoke(context)
         except TflgpuError as error:
             raise Failure(str(error)) from error
@@ -97,12 +99,23 @@ class Command(click.Command):
             raise Failure(f"cannot write the output: {error.strerror}") from error
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let an interrupted command end with `INTERRUPTED`; click would end it with 1."""
+def _interruptible(invoke: Callable[[], Any], outside: Handler | None) -> Any:
+    """The result of a command, which ends with `INTERRUPTED` if it is; click would end it with 1.
+
+    `outside` handles Ctrl-C before and after; None if that is none of this program's business. This
+    is no context manager, between which and its block Ctrl-C may arrive, too.
+    """
     try:
-        yield
+        try:
+            if outside:
+                signal(SIGINT, default_int_handler)
+            return invoke()
+        finally:
+            if outside:
+                signal(SIGINT, outside)
     except KeyboardInterrupt:
+        if outside:  # it may have come just before it was set
+            signal(SIGINT, outside)
         click.echo("interrupted", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
 
@@ -156,8 +169,7 @@ class Program(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in self._late and name not in self.commands:
             module, _, member = self._late[name].rpartition(".")
-            with _interruptible():
-                self.add_command(getattr(import_module(module), member))
+            self.add_command(getattr(import_module(module), member))
         return super().get_command(context, name)
 
 

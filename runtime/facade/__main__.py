@@ -27,12 +27,9 @@ def _quit(number: int, frame: Any) -> NoReturn:
 def _run(program: str, module: str, command: str) -> None:
     signal.signal(signal.SIGINT, _quit)
     gc.set_threshold(GARBAGE)
-    try:
-        run = getattr(import_module(module), command)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        run(prog_name=program)
-    finally:
-        signal.signal(signal.SIGINT, _quit)
+    run = getattr(import_module(module), command)
+    # Its object is what Ctrl-C does unless a command is under way, which may have to clean up.
+    run(prog_name=program, obj=_quit)
 
 
 def main() -> None:

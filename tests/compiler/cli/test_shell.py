@@ -153,6 +153,64 @@ def test_ctrl_c_at_any_moment(seconds: float, tmp_path: Path) -> None:
     assert (process.returncode, said) == (130, "interrupted\n")
 
 
+APART = 29
+"""Events of Python between two moments at which a command is interrupted."""
+
+AT_EACH_EVENT = """
+import itertools, os, signal, sys
+import tflgpu.__main__ as program
+import tflgpu.compiler.cli as cli
+import tflgpu.compiler.cli.caching
+
+set_signal, events = signal.signal, 0
+FILES = ("click/core.py", "cli/shell.py", "contextlib.py", "__main__.py")
+
+def interrupted(number):
+    def count(frame, event, argument):
+        global events
+        if frame.f_code.co_filename.endswith(FILES):
+            events += 1
+            if events == number:
+                sys.setprofile(None)
+                os.kill(os.getpid(), signal.SIGINT)
+
+    def begin(*arguments):
+        signal.signal = set_signal
+        set_signal(*arguments)
+        sys.setprofile(count)
+
+    signal.signal = begin
+    try:
+        program.main()
+    finally:
+        sys.setprofile(None)
+
+for number in itertools.count(1, int(sys.argv.pop())):
+    child = os.fork()
+    if not child:
+        interrupted(number)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code != 130:
+        print(number, code)
+        break
+"""
+"""Runs a command over and over, each time with Ctrl-C a bit later, until it has ended before."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+@pytest.mark.parametrize("there", [True, False])
+def test_ctrl_c_at_any_event_of_a_command(there: bool, tmp_path: Path) -> None:
+    """Its first and last ones, too, where click would say that it is aborted and exit with 1."""
+    cache = tmp_path if there else tmp_path / "missing"
+    command = [sys.executable, "-c", AT_EACH_EVENT, "cache", "list", str(cache), str(APART)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    number, code = map(int, run.stdout.splitlines()[-1].split())
+    assert number > 300 and code == (0 if there else 1), run.stderr
+    # An error may have been told just before.
+    said = [line for line in run.stderr.splitlines() if not line.startswith("error: there is no")]
+    assert said == ["interrupted"] * (number // APART)
+
+
 def test_files_whose_names_end_in_what_is_written() -> None:
     one, several = FilePath((".json",)), FilePath((".npz", ".png"))
     assert one.convert("trace.JSON", None, None) == Path("trace.JSON")
