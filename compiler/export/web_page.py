@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from ...runtime.cache.variant import WEIGHTS, Variant
-from ...runtime.plan.records import Plan, TensorInfo
+from ...runtime.plan.records import Plan, Region, TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.plan.storage import WORD, device_dtype
 from ...runtime.webgpu.info import GROUP_COUNTS, GROUP_SIZES, LIMITS
 from ..language.comment import in_comment
+from .web_kernels import Kernel, Placed, bare, shared
 
 FORMAT = 2
 """Of NAME.json."""
 DEMO = "demo"
 """The folder of the modules of the demo, which are the same for all models."""
-ENTRY = "main"
-"""What every kernel is called, so that equal ones have equal texts."""
+SIZES = len(Region)
+"""The region of the sizes that kernels read, behind those of the plan."""
+ALIGNMENT = 256
+"""Of the sizes of a step, as every implementation of WebGPU allows."""
 
 
 @dataclass(frozen=True)
@@ -77,27 +81,41 @@ def _described(signatures: Sequence[Variant]) -> Mapping[str, object]:
     """The content of NAME.json."""
     plans = [variant.plan for variant in signatures]
     plan = plans[0]
-    kernels: dict[str, tuple[int, str]] = {}
-    steps = []
-    for variant in signatures:
-        numbers = []
-        for kernel in variant.plan.kernels:
-            text = _bare(variant.sources[kernel.file], kernel.name)
-            numbers.append(kernels.setdefault(text, (len(kernels), kernel.name))[0])
-        steps.append(_steps(variant.plan, numbers))
+    texts = [
+        [bare(variant.sources[kernel.file], kernel.name) for kernel in variant.plan.kernels]
+        for variant in signatures
+    ]
+    kernels, placed = shared(_known(plans, texts))
     return {
         "format": FORMAT,
         "model": plan.model,
         "compiler": plan.compiler,
         "weights": {"size": plan.weights_size, "sha256": plan.weights_sha256.hex()},
         "needs": _needs(plans),
-        "kernels": [{"name": name, "code": text} for text, (_, name) in kernels.items()],
-        "signatures": [_signature(*each) for each in zip(plans, steps, strict=True)],
+        "kernels": [{"name": name, "code": code} for code, name in kernels.items()],
+        "signatures": [
+            _signature(plan, [placed[text] for text in each])
+            for plan, each in zip(plans, texts, strict=True)
+        ],
     }
 
 
-def _signature(plan: Plan, steps: list[object]) -> Mapping[str, object]:
-    """What one signature takes, gives, keeps and runs."""
+def _known(plans: Sequence[Plan], texts: Sequence[Sequence[str]]) -> Mapping[str, Kernel]:
+    """The distinct texts of the kernels of plans."""
+    names: dict[str, str] = {}
+    work: Counter[str] = Counter()
+    for plan, own in zip(plans, texts, strict=True):
+        for text, kernel in zip(own, plan.kernels, strict=True):
+            names.setdefault(text, kernel.name)
+        for dispatch in plan.dispatches:
+            work[own[dispatch.kernel]] += dispatch.flops
+    whole = max(work.total(), 1)
+    return {text: Kernel(name, work[text] / whole) for text, name in names.items()}
+
+
+def _signature(plan: Plan, kernels: Sequence[Placed]) -> Mapping[str, object]:
+    """What one signature takes, gives, keeps and runs; `kernels` has where its kernels are."""
+    sizes = [kernels[each.kernel].sizes for each in plan.dispatches]
     return {
         "name": plan.signature,
         "inputs": _tensors(plan.inputs, plan.input_buffers),
@@ -110,15 +128,9 @@ def _signature(plan: Plan, steps: list[object]) -> Mapping[str, object]:
             for each in plan.variables
         ],
         "arena": plan.arena_size,
-        "steps": steps,
+        "sizes": sizes,
+        "steps": _steps(plan, kernels),
     }
-
-
-def _bare(text: str, name: str) -> str:
-    """A kernel without its header comment, which tells equal kernels apart."""
-    lines = text.splitlines(keepends=True)
-    start = next(number for number, line in enumerate(lines) if not line.startswith("//"))
-    return "".join(lines[start:]).strip().replace(f"fn {name}(", f"fn {ENTRY}(")
 
 
 def _tensors(
@@ -149,15 +161,17 @@ def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
     return {"limits": named, "features": [*features]}
 
 
-def _steps(plan: Plan, numbers: list[int]) -> list[object]:
+def _steps(plan: Plan, kernels: Sequence[Placed]) -> list[object]:
     """Each dispatch: kernel, work-groups, and region, index, offset and size of each argument."""
     steps: list[object] = []
-    for dispatch in plan.dispatches:
-        group = plan.kernels[dispatch.kernel].group
+    for number, dispatch in enumerate(plan.dispatches):
+        group, placed = plan.kernels[dispatch.kernel].group, kernels[dispatch.kernel]
         groups = [items // size for items, size in zip(dispatch.grid, group, strict=True)]
         bindings = [
             [int(item.region), item.index, item.offset, max(WORD, -(-item.size // WORD) * WORD)]
             for item in dispatch.arguments
         ]
-        steps.append([numbers[dispatch.kernel], groups, bindings])
+        if placed.sizes:
+            bindings.append([SIZES, 0, number * ALIGNMENT, len(placed.sizes) * WORD])
+        steps.append([placed.number, groups, bindings])
     return steps

@@ -5,6 +5,7 @@ const NAME = "@{name}";
 const TYPES = {float32: Float32Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array};
 const WORD = 4;
 const SMALLEST = 256;
+const ALIGNMENT = 256;
 
 /** Whether a value is a frame of a video, which not every browser copies to a texture. */
 const isFrame = (value) => typeof VideoFrame !== "undefined" && value instanceof VideoFrame;
@@ -160,7 +161,7 @@ class Loaded {
 class Model {
   #loaded; #device; #buffers; #steps; #staging = []; #pictures = new Map();
 
-  constructor(loaded, {name, inputs, outputs, variables, steps}) {
+  constructor(loaded, {name, inputs, outputs, variables, sizes, steps}) {
     const {device, pipelines} = loaded;
     this.#loaded = loaded;
     this.#device = device;
@@ -168,7 +169,7 @@ class Model {
     this.outputs = outputs;
     const reach = (tensor) => loaded.buffer(tensor.reach);
     this.#buffers = [[loaded.arena], [loaded.weights], inputs.map(reach), outputs.map(reach),
-      variables.map((variable) => loaded.states.get(variable.name))];
+      variables.map((variable) => loaded.states.get(variable.name)), [sizesOf(device, sizes)]];
     this.#steps = steps.map(([kernel, groups, bindings]) => ({
       pipeline: pipelines[kernel],
       groups,
@@ -322,11 +323,23 @@ class Model {
   }
 
   #release() {
-    for (const buffer of [...this.#buffers[2], ...this.#buffers[3], ...this.#staging.flat()]) {
-      buffer.destroy();
-    }
+    const [, , inputs, outputs, , sizes] = this.#buffers;
+    for (const buffer of [...inputs, ...outputs, ...sizes, ...this.#staging.flat()]) buffer.destroy();
     for (const {texture} of this.#pictures.values()) texture.destroy();
   }
+}
+
+/** The sizes that each step gives its kernel. */
+function sizesOf(device, steps) {
+  const buffer = device.createBuffer({
+    size: Math.max(steps.length * ALIGNMENT, SMALLEST), usage: GPUBufferUsage.UNIFORM,
+    mappedAtCreation: true});
+  const bytes = buffer.getMappedRange();
+  steps.forEach((sizes, step) => {
+    new Int32Array(bytes, step * ALIGNMENT, sizes.length).set(sizes);
+  });
+  buffer.unmap();
+  return buffer;
 }
 
 /** What copies texels to the bytes of a buffer, four in a word. */

@@ -19,7 +19,7 @@ from shown_outputs import anchored, candidates, detections, output, posenet
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options, pipeline
-from tflgpu.compiler.export import export
+from tflgpu.compiler.export import export, web_kernels
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
@@ -30,6 +30,8 @@ from tflgpu.runtime.cache.variant import read_variant
 
 CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 """Flags for a camera that Chromium makes up."""
+SIZES = {"one": (1, 5, 7, 8), "other": (1, 9, 6, 12)}
+"""The outputs of a model of which a browser compiles one kernel."""
 CALLS = """
 globalThis.loaded = {};
 globalThis.start = async (name, options = {}) => {
@@ -63,6 +65,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     views = model({"y": call("SUB", *halves)})
     split = tflgpu.compile(views.content, cache, target="wgsl", device="webgpu")
     export([read_variant(split)], folder / "split", "split", False)
+    sizes = model({name: call("SOFTMAX", x(*SIZES[name]), beta=1.0) for name in SIZES})
+    rows = tflgpu.compile(sizes.content, cache, target="wgsl", device="webgpu")
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(web_kernels, "SHARED", 1.0)
+        export([read_variant(rows)], folder / "rows", "rows", False)
     yield folder
 
 
@@ -165,6 +172,24 @@ def test_a_kernel_that_reads_two_views_of_a_tensor(page: Any) -> None:
     )
     expected = np.exp(values[..., :4]) - np.exp(values[..., 4:])
     np.testing.assert_allclose(found["y"], expected.ravel(), rtol=1e-5, atol=1e-6)
+
+
+def test_layers_of_other_sizes_share_a_kernel(page: Any, site: Path) -> None:
+    plan = json.loads((site / "rows/rows.json").read_text())
+    assert len(plan["kernels"]) == 1 and len(plan["signatures"][0]["steps"]) == 2
+    values = [np.random.default_rng(7).random(shape, np.float32) for shape in SIZES.values()]
+    found = page.evaluate(
+        """async (values) => {
+          const model = await start("rows");
+          return plain(await model.run(Object.fromEntries(
+            model.inputs.map(({name}, at) => [name, new Float32Array(values[at])]))));
+        }""",
+        [each.ravel().tolist() for each in values],
+    )
+    for name, each in zip(SIZES, values, strict=True):
+        powers = np.exp(each)
+        expected = powers / powers.sum(-1, keepdims=True)
+        np.testing.assert_allclose(found[name], expected.ravel(), rtol=1e-5)
 
 
 def test_runs_of_two_models_on_one_device(page: Any) -> None:
