@@ -121,7 +121,7 @@ class Printer:
         if declared.size is not None:
             self._scopes[-1][declared.name] = f"{declared.type}[]"
             return f"var {name}: array<{type}, {self.expression(declared.size).text}>"
-        value = declared.value and self.expression(declared.value)
+        value = declared.value and self.expression(_straight(declared.value))
         self._scopes[-1][declared.name] = declared.type
         if not value:
             return f"var {name}: {type}"
@@ -340,7 +340,7 @@ class Printer:
 
 
 def _straight(condition: tree.Expression) -> tree.Expression:
-    """What a choice depends on, without branches: it has none, and compilers are slow with them."""
+    """What a choice depends on, or a variable is, without branches, with which compilers are slow."""
     if isinstance(condition, tree.Binary) and condition.sign in ("&&", "||"):
         left, right = _straight(condition.left), _straight(condition.right)
         return tree.Binary(condition.sign[0], left, right)
