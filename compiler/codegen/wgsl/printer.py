@@ -340,7 +340,7 @@ class Printer:
 
 
 def _straight(condition: tree.Expression) -> tree.Expression:
-    """What a choice depends on, or a variable is, without branches, with which compilers are slow."""
+    """What a choice depends on or a variable holds, without branches, which compile slowly."""
     if isinstance(condition, tree.Binary) and condition.sign in ("&&", "||"):
         left, right = _straight(condition.left), _straight(condition.right)
         return tree.Binary(condition.sign[0], left, right)
