@@ -8,13 +8,17 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.kernels import Companion, Kernel
 from ..errors import RenderError
 from ..scratch import scratch_folder
+
+Result = TypeVar("Result")
 
 PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
 """Debian's package of each tool."""
@@ -59,15 +63,14 @@ def translate(
     if target not in ("vulkan", "metal"):
         return Translated(kernels, dict(sources), {})
     needed = {kernel.file: kernel.extensions for kernel in kernels}
-    modules = {
-        file.removesuffix(".comp") + ".spv": assemble(text, file, needed[file])
-        for file, text in sources.items()
-    }
+    modules = _side_by_side(lambda file: assemble(sources[file], file, needed[file]), sources)
     if target == "vulkan":
-        return Translated(kernels, dict(sources), modules)
+        companions = {f"{file.removesuffix('.comp')}.spv": modules[file] for file in sources}
+        return Translated(kernels, dict(sources), companions)
+    texts = _side_by_side(lambda file: to_metal(modules[file], file), sources)
     metal = {
-        file.removesuffix(".comp") + ".metal": f"{comment}\n{to_metal(module, file)}"
-        for (file, comment), module in zip(comments.items(), modules.values(), strict=True)
+        f"{file.removesuffix('.comp')}.metal": f"{comments[file]}\n{text}"
+        for file, text in texts.items()
     }
     renamed = [
         replace(
@@ -82,6 +85,12 @@ def translate(
         for file in [kernel.file.removesuffix(".comp") + ".metal"]
     ]
     return Translated(tuple(renamed), metal, {})
+
+
+def _side_by_side(translate: Callable[[str], Result], files: Iterable[str]) -> dict[str, Result]:
+    """What becomes of each file. The programs take one at a time, and longest to start."""
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(files, pool.map(translate, files), strict=True))
 
 
 def assemble(source: str, file: str, extensions: Sequence[str] = ()) -> bytes:

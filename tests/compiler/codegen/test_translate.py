@@ -11,9 +11,11 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.codegen.translate import ToolError, assemble
+from tflgpu.compiler.codegen.translate import ToolError, assemble, translate
+from tflgpu.compiler.errors import RenderError
 from tflgpu.runtime.errors import DeviceError
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
+from tflgpu.runtime.plan.kernels import Kernel
 
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
 
@@ -68,6 +70,17 @@ def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
         assert f"kernel void {kernel.name}(" in source
     with pytest.raises(DeviceError, match="kernels for opencl, glsl and wgsl, not for metal"):
         tflgpu.load(folder)
+
+
+def test_the_kernel_at_fault_is_named() -> None:
+    need_programs("glslangValidator")
+    sources = {f"kernels/{n:03}_k.comp": "#version 450\nvoid main() {}\n" for n in range(5)}
+    kernels = tuple(Kernel("main", file, bytes(32), (1, 1, 1), 0) for file in sources)
+    found = translate(kernels, sources, dict.fromkeys(sources, "// k"), "vulkan")
+    assert list(found.companions) == [f"kernels/{n:03}_k.spv" for n in range(5)]
+    sources["kernels/003_k.comp"] = "#version 450\nvoid main() { nothing = 1; }\n"
+    with pytest.raises(RenderError, match=r"^glslangValidator failed on kernels/003_k\.comp:"):
+        translate(kernels, sources, dict.fromkeys(sources, "// k"), "vulkan")
 
 
 def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
