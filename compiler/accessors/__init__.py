@@ -1,8 +1,8 @@
-"""Accessors: how the text of a kernel indexes a tensor, by its storage.
+"""Accessors: how a kernel indexes a tensor, by its storage.
 
-Input are coordinates as integer expressions in kernel text; output is kernel text that reads or
-writes memory. An accessor is a layout (channel slices, rows, elements), a codec (floats, halves,
-integers of some width) and the memory (a buffer, or an image in OpenCL C).
+Input are coordinates as integer expressions; output are the expressions that read memory and the
+statements that write it. An accessor is a layout (channel slices, rows, elements), a codec (floats,
+halves, integers of some width) and the memory (a buffer, or an image in OpenCL C).
 """
 
 from .accessor import Accessor

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..ir import Shape
-from ..language import FLOATS, INT, Expression, Name, Operand, Text
-from ..language.statement import Copy, Declare, Statements
+from ..language import FLOATS, INT, Expression, Name, Operand, lane
+from ..language.statement import Copy, Declare, Statements, body
 from ..target import Target
 from .codecs import Codec, Join
 from .memory import Buffer
@@ -17,7 +17,7 @@ from .position import Position
 
 @dataclass(frozen=True)
 class Accessor(ABC):
-    """How the text of a kernel reads and writes a tensor; each layout is a class."""
+    """How a kernel reads and writes a tensor; each layout is a class."""
 
     memory: Buffer
     codec: Codec
@@ -107,27 +107,26 @@ class Accessor(ABC):
         """The index in the array of what lies at a position."""
 
     @abstractmethod
-    def assign(self, index: Operand, value: object) -> str:
+    def assign(self, index: Operand, value: Operand) -> Statements:
         """The statement that stores a slice or an element at an index."""
 
     @abstractmethod
-    def write(self, position: Position, value: object) -> Statements:
+    def write(self, position: Position, value: Expression) -> Statements:
         """The statements that store a slice or an element at a position."""
 
-    def keep_tail(self, position: Position, value: object) -> str:
+    def keep_tail(self, position: Position, value: Expression) -> Expression:
         """The value with the lanes past the last channel set to zero, if there are any."""
-        return str(value)
+        return value
 
     def entry(self, index: Operand) -> Expression:
         """An element of the tensor by its number, where it is a row."""
         raise NotImplementedError
 
-    def entries(self, indices: str) -> Expression:
+    def entries(self, indices: Expression) -> Expression:
         """In each lane of a slice the element whose number is that lane of a variable."""
-        language, lanes = self.memory.language, self.memory.lanes
-        each = (self.entry(Name(language.lane(indices, lane, lanes))) for lane in range(lanes))
-        text = language.convert(language.floats(lanes), ", ".join(map(str, each)))
-        return Text(text, FLOATS)
+        lanes = self.memory.lanes
+        each = (self.entry(lane(indices, number, lanes)) for number in range(lanes))
+        return self.memory.language.made(FLOATS, lanes, *each)
 
     def broadcast(self, position: Position, shape: Shape) -> Expression:
         """What a position of a tensor of shape `shape` needs, to which this one broadcasts.
@@ -143,5 +142,5 @@ def stored_from(place: Expression, stored: Callable[[Expression], Statements]) -
     found = stored(place)
     if start.simple or found.length < 2:
         return found
-    named = Declare(INT, "to", value=start.text)
-    return Statements((Copy(Statements((named, *stored(Name("to") + further).items))),))
+    named = Declare(INT, "to", value=start)
+    return body(Copy(body(named, *stored(Name("to") + further).items)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..ir import Shape
-from ..language import FLOAT, INT, Expression, Operand, Text, coordinate, expression, horner
-from ..language.statement import Statements, lines
+from ..language import INT, Choice, Expression, Operand, Real, coordinate, expression, horner
+from ..language.statement import Statements, body
 from ..ops.base import bhwc
 from .accessor import Accessor, stored_from
 from .codecs import ElementCodec
@@ -91,17 +91,17 @@ class Linear(Accessor):
         """The element at an index of the array."""
         return self.codec.load(self.memory, place)
 
-    def set_element(self, place: Operand, value: object) -> str:
+    def set_element(self, place: Operand, value: Operand) -> Statements:
         """The statement that stores an element at an index of the array."""
-        return self.codec.save(self.memory, place, value)
+        return body(self.codec.save(self.memory, place, value))
 
     def load_slice(self, place: Operand) -> Expression:
         """As many elements as a slice has lanes, from an index of the array on."""
         return self.codec.load_lanes(self.memory, place)
 
-    def store_slice(self, place: Operand, value: object) -> str:
+    def store_slice(self, place: Operand, value: Operand) -> Statements:
         """The statement that stores the lanes of a slice from an index of the array on."""
-        return self.codec.save_lanes(self.memory, place, value)
+        return body(self.codec.save_lanes(self.memory, place, value))
 
     def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
         """One channel of one pixel."""
@@ -142,21 +142,21 @@ class Linear(Accessor):
         """The element at a flat index of the tensor."""
         return self.element_at(self.element_index(index))
 
-    def assign(self, index: Operand, value: object) -> str:
+    def assign(self, index: Operand, value: Operand) -> Statements:
         """The statement that stores an element at a flat index of the tensor."""
         return self.set_element(self.element_index(index), value)
 
     def entry(self, index: Operand) -> Expression:
         return self.read(index)
 
-    def write(self, position: Position, value: object) -> Statements:
+    def write(self, position: Position, value: Expression) -> Statements:
         if position.last:
             some = range(position.lanes - position.last, position.lanes)
             save = partial(self.codec.save_some, self.memory, value=value, lanes=some)
-            return stored_from(self.place(position), lambda to: lines(*save(to)))
+            return stored_from(self.place(position), lambda to: body(*save(to)))
         if position.lanes:
-            return lines(self.store_slice(self.place(position), value))
-        return lines(self.assign(position.index, value))
+            return self.store_slice(self.place(position), value)
+        return self.assign(position.index, value)
 
     def broadcast(self, position: Position, shape: Shape) -> Expression:
         """The element for a flat index; for a slice as many elements, or one in all lanes."""
@@ -168,6 +168,5 @@ class Linear(Accessor):
             return self.load_slice(self.element_index(index))
         element = self.read(index)
         if own and 1 < own[-1] < shape[-1]:
-            inside = expression(terms[-1][0]) < own[-1]
-            element = Text(f"({inside} ? {element} : 0.0f)", FLOAT)
+            element = Choice(expression(terms[-1][0]) < own[-1], element, Real(0.0))
         return self.memory.splat(element) if position.lanes else element

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..language import FLOAT, FLOATS, Call, Element, Expression, Language, Name, Operand, Text
+from ..language import FLOAT, FLOATS, Call, Element, Expression, Language, Name, Operand, expression
+from ..language.statement import Assign, Evaluate, Statement
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Buffer:
     lanes: int
     """Lanes of a slice."""
     used: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Collects the names of the intrinsics that the text of accesses calls."""
+    """Collects the names of the intrinsics that accesses call."""
 
     texel = 0
     """Bytes of a texel of an image buffer; 0 for a buffer."""
@@ -33,19 +34,23 @@ class Buffer:
 
     def element(self, index: Operand, kind: str = FLOAT) -> Expression:
         """The element at an index."""
-        return Element(self.name, index, kind)
+        return Element(Name(self.name), index, kind)
 
     def lane(self, index: Operand, lane: Operand) -> Expression:
         """One lane of an element that is a slice of floats."""
         return self.call("lane_of", index, lane, kind=FLOAT)
 
-    def splat(self, value: object) -> Expression:
-        """A slice with the same value in every lane."""
-        return Text(self.language.splat(str(value), self.lanes), FLOATS)
+    def do(self, intrinsic: str, *arguments: Operand) -> Statement:
+        """The statement that calls an intrinsic with the array."""
+        return Evaluate(self.call(intrinsic, *arguments))
 
-    def set(self, index: Operand, value: object) -> str:
+    def splat(self, value: Operand) -> Expression:
+        """A slice with the same value in every lane."""
+        return self.language.made(FLOATS, self.lanes, value)
+
+    def set(self, index: Operand, value: Operand) -> Statement:
         """The statement that stores a value as the element at an index."""
-        return f"{self.name}[{index}] = {value};"
+        return Assign(Element(Name(self.name), index), "=", expression(value))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language import Expression, Number, Operand, expression, horner
-from ..language.statement import If, Statements, lines
+from ..language.statement import If, Statement, Statements, body
 from ..target import Target
 from .accessor import stored_from
 from .codecs import ElementCodec
@@ -45,24 +45,24 @@ class Rows(Slices):
     def nested(self) -> tuple[int, ...]:
         return self.height, self.width, self.channels
 
-    def write(self, position: Position, value: object) -> Statements:
+    def write(self, position: Position, value: Expression) -> Statements:
         place = self.place(position)
         if not self.tail or not self.may_be_last(position.slice):
-            return lines(self._whole(place, value))
+            return body(self._whole(place, value))
         return stored_from(place, lambda to: self._stored(to, position.slice, value))
 
-    def _stored(self, place: Expression, slice: Operand, value: object) -> Statements:
+    def _stored(self, place: Expression, slice: Operand, value: Expression) -> Statements:
         """The statements that store the lanes of a slice, of the last one only those in use."""
-        some = lines(*self.codec.save_some(self.memory, place, value, range(self.tail)))
+        some = body(*self.codec.save_some(self.memory, place, value, range(self.tail)))
         if self.is_last(slice):
             return some
-        is_whole = f"{slice} < {self.slices - 1}"
+        is_whole = expression(slice) < self.slices - 1
         if self.memory.language.vector_stores or self.codec.packed:
-            return Statements((If(is_whole, lines(self._whole(place, value)), some),))
-        rest = lines(*self.codec.save_some(self.memory, place, value, range(self.tail, self.lanes)))
-        return Statements((*some.items, If(is_whole, rest, lines())))
+            return body(If(is_whole, body(self._whole(place, value)), some))
+        rest = body(*self.codec.save_some(self.memory, place, value, range(self.tail, self.lanes)))
+        return body(*some.items, If(is_whole, rest, body()))
 
-    def _whole(self, place: Expression, value: object) -> str:
+    def _whole(self, place: Expression, value: Expression) -> Statement:
         """The statement that stores all lanes of a slice."""
         pitch = (self.extents or self.nested)[-1]
         aligned = self.base % self.lanes == 0 and pitch % self.lanes == 0
@@ -81,5 +81,5 @@ class Rows(Slices):
         place = pixel + horner((position.slice, self.slices), (0, self.lanes))
         return place + further * (self.extents or self.nested)[-1]
 
-    def assign(self, index: Operand, value: object) -> str:
-        return self.codec.save(self.memory, index, value)
+    def assign(self, index: Operand, value: Operand) -> Statements:
+        return body(self.codec.save(self.memory, index, value))

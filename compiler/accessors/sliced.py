@@ -11,19 +11,19 @@ from ..language import (
     FLOATS,
     INT,
     PAIR,
-    Choice,
+    Call,
     Element,
     Expression,
     Name,
     Number,
     Operand,
     Operation,
-    Text,
+    Real,
     expression,
     horner,
     select,
 )
-from ..language.statement import Statements, lines
+from ..language.statement import Statements, body
 from ..ops.base import bhwc
 from ..target import Target
 from .accessor import Accessor
@@ -156,8 +156,8 @@ class Sliced(Slices):
         """One lane of the slice at an index of the array."""
         return self.codec.lane(self.memory, index, lane)
 
-    def assign(self, index: Operand, value: object) -> str:
-        return self.codec.save(self.memory, index, value)
+    def assign(self, index: Operand, value: Operand) -> Statements:
+        return body(self.codec.save(self.memory, index, value))
 
     def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
         """One channel of one pixel."""
@@ -188,7 +188,7 @@ class Sliced(Slices):
 
     def pair_at(self, start: Expression, number: Operand = 0) -> Expression:
         """A pair of slices, by the index of an even slice and the number of pairs after it."""
-        return Element(self.array, Operation(">>", start, Number(1)) + number, PAIR)
+        return Element(Name(self.array), Operation(">>", start, Number(1)) + number, PAIR)
 
     def pair_of(self, pixel: Operand, slice: Operand) -> Expression:
         """A slice of two neighbouring pixels, by the index of the first one, which is even."""
@@ -201,8 +201,8 @@ class Sliced(Slices):
     def entry(self, index: Operand) -> Expression:
         return self.codec.number(self.memory, index, self.base)
 
-    def entries(self, indices: str) -> Expression:
-        found = self.codec.numbers(self.memory, Name(indices), self.base)
+    def entries(self, indices: Expression) -> Expression:
+        found = self.codec.numbers(self.memory, indices, self.base)
         return super().entries(indices) if found is None else found
 
     def broadcast(self, position: Position, shape: Shape) -> Expression:
@@ -214,16 +214,15 @@ class Sliced(Slices):
         if self.channels == 1 or self.slices * self.lanes >= channels:
             return element
         inside = expression(position.slice) < self.slices
-        chosen = select(inside, element, self.memory.splat("0.0f"))
-        return Text(f"({chosen})", FLOATS) if isinstance(chosen, Choice) else chosen
+        return select(inside, element, self.memory.splat(Real(0.0)))
 
-    def write(self, position: Position, value: object) -> Statements:
-        return lines(self.assign(self.place(position), self.keep_tail(position, value)))
+    def write(self, position: Position, value: Expression) -> Statements:
+        return self.assign(self.place(position), self.keep_tail(position, value))
 
-    def keep_tail(self, position: Position, value: object) -> str:
+    def keep_tail(self, position: Position, value: Expression) -> Expression:
         if not self.tail or not self.may_be_last(position.slice):
-            return str(value)
-        kept = f"{self.memory.called('keep_lanes')}({value}, {self.tail})"
+            return value
+        kept = Call(self.memory.called("keep_lanes"), value, self.tail, type=FLOATS)
         if self.is_last(position.slice):
             return kept
-        return f"({position.slice} == {self.slices - 1}) ? {kept} : {value}"
+        return select(expression(position.slice).equals(self.slices - 1), kept, value)

@@ -6,8 +6,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..language import FALSE, TRUE, Expression, Name, Operand, every, expression
-from ..language.statement import Copy, If, Loop, Statements, statements
+from ..language import (
+    FALSE,
+    INT,
+    TRUE,
+    Expression,
+    Name,
+    Operand,
+    Operation,
+    Step,
+    every,
+    expression,
+)
+from ..language.statement import (
+    Assign,
+    Copy,
+    Declare,
+    Evaluate,
+    For,
+    If,
+    Statements,
+    While,
+    body,
+    statements,
+)
 from ..target import Target
 
 Body = Callable[[Expression], object]
@@ -37,10 +59,12 @@ class Head:
         assert self.first.value is not None and self.end.value is not None
         return max(self.end.value - self.first.value, 0)
 
-    def __str__(self) -> str:
-        step = "++" if self.step == 1 else f" += {self.step}"
-        counter = self.counter
-        return f"for (int {counter} = {self.first}; {counter} < {self.end}; {counter}{step})"
+    def over(self, inner: Statements, hint: str) -> Statements:
+        """The loop over statements."""
+        counter, by = Name(self.counter), expression(self.step)
+        step = Evaluate(Step(counter, 1)) if self.step == 1 else Assign(counter, "+=", by)
+        start = Declare(INT, self.counter, value=self.first)
+        return body(For(start, Operation("<", counter, self.end), step, inner, hint))
 
 
 def head(counter: str, *bounds: Operand) -> Head:
@@ -59,8 +83,8 @@ def body_of(value: object) -> Statements:
 def when(condition: Expression, then: object, other: object = "") -> Statements:
     """Statements under a condition, and others otherwise."""
     if condition in (TRUE, FALSE):
-        return Statements((Copy(body_of(then if condition == TRUE else other)),))
-    return Statements((If(str(condition), body_of(then), body_of(other)),))
+        return body(Copy(body_of(then if condition == TRUE else other)))
+    return body(If(condition, body_of(then), body_of(other)))
 
 
 def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Expression:
@@ -69,12 +93,12 @@ def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Ex
     return (known >= 0 if low else TRUE) & (known < size if high else TRUE)
 
 
-def _loop(found: Head, hint: str, body: Body) -> Statements:
+def _loop(found: Head, hint: str, inner: Body) -> Statements:
     """A loop; its body without one if there is a single round."""
     if not found.known or found.rounds > 1:
-        return Statements((Loop(str(found), body_of(body(Name(found.counter))), hint),))
-    rounds = [body_of(body(found.first))] if found.rounds else []
-    return Statements(tuple(map(Copy, rounds)))
+        return found.over(body_of(inner(Name(found.counter))), hint)
+    rounds = [body_of(inner(found.first))] if found.rounds else []
+    return body(*map(Copy, rounds))
 
 
 def vocabulary(target: Target) -> Mapping[str, Any]:
@@ -105,18 +129,18 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         if found.rounds * first.length > LONGEST_REPETITION:
             return _loop(found, "", caller)
         others = (body_of(caller(found.first + n)) for n in range(1, found.rounds))
-        return Statements(tuple(Copy(body, True) for body in (first, *others)))
+        return body(*(Copy(each, True) for each in (first, *others)))
 
     def nested(heads: list[Head], *, caller: Callable[[], str]) -> Statements:
         """The body within several loops, given from the outside in."""
         found = body_of(caller())
         for each_head in reversed(heads):
-            found = Statements((Loop(str(each_head), found, target.roll),))
-        return found if heads else Statements((Copy(found),))
+            found = each_head.over(found, target.roll)
+        return found if heads else body(Copy(found))
 
-    def as_long_as(condition: Expression, body: object) -> Statements:
+    def as_long_as(condition: Expression, inner: object) -> Statements:
         """A loop as long as a condition holds."""
-        return Statements((Loop(f"while ({condition})", body_of(body)),))
+        return body(While(condition, body_of(inner)))
 
     return {
         "all_of": every,

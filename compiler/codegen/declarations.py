@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..language import INT, Array, Expression, Name, Number, Operand, expression
-from ..language.statement import Assign, Declare, Statements, assignment
+from ..language.statement import Assign, Declare, Statements, assignment, body
 from .control import Body
 
 
@@ -26,14 +26,14 @@ def assigned(target: Expression, sign: str, value: Operand) -> Statements:
     """The assignment of a value to a variable or an element."""
     known = expression(value)
     if sign == "=":
-        return Statements((assignment(target.text, known),))
-    return Statements((Assign(target.text, sign, known.text),))
+        return body(assignment(target, known))
+    return body(Assign(target, sign, known))
 
 
 def variable(value: Operand, name: str) -> Declared:
     """A variable that changes."""
     known = expression(value)
-    statements = Statements((Declare(known.type, name, value=str(known)),))
+    statements = body(Declare(known.type, name, value=known))
     return Declared(statements, Name(name, known.type, changes=True))
 
 
@@ -42,7 +42,7 @@ def constant(value: Operand, name: str) -> Declared:
     known = expression(value)
     if known.simple and not (isinstance(known, Name) and known.changes):
         return Declared(NONE, known)
-    statements = Statements((Declare(known.type, name, value=str(known)),))
+    statements = body(Declare(known.type, name, value=known))
     return Declared(statements, Name(name, known.type))
 
 
@@ -63,7 +63,7 @@ def array(name: str, count: int, type: str = INT, constant: bool = False) -> Arr
 def declare(found: Array) -> Statements:
     """The declaration of an array whose elements get their values later."""
     size = 0 if found.single else found.count
-    return Statements((Declare(found.type, found.name, size),))
+    return body(Declare(found.type, found.name, size))
 
 
 def vocabulary(unrolled: Callable[..., Statements]) -> Mapping[str, Any]:
@@ -83,14 +83,14 @@ def vocabulary(unrolled: Callable[..., Statements]) -> Mapping[str, Any]:
                 held = constant(first, found.name)
                 found.only = held.value
                 return held.statements
-            return Statements((Declare(found.type, found.name, value=str(first)),))
+            return body(Declare(found.type, found.name, value=first))
 
         def assign(index: Expression) -> Statements:
             known = value(index)
             return assigned(found(index), "=", known)
 
         rounds = unrolled(counter, found.count, caller=assign)
-        return Statements((*declare(found).items, *rounds.items))
+        return body(*declare(found).items, *rounds.items)
 
     return {
         "array": array,

@@ -1,4 +1,4 @@
-"""The epilogue: elementwise operators as kernel text, between a computed value and its store."""
+"""The epilogue: elementwise operators between a computed value and its store."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ..ir import Op, Tensor
-from ..language import FLOAT, Expression, Name, Text
-from ..language.notation import ATOM
-from ..language.statement import Declare, Statement, assignment, statements
+from ..language import INT, INTS, Expression, Name
+from ..language.statement import Declare, Statement, Statements, assignment
 from ..ops.base import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
@@ -16,8 +15,8 @@ from .kernel_functions import KernelFunctions
 RESULT = "v"
 """The variable of the results."""
 
-Store = Callable[[str], object]
-"""Returns the statement that stores a variable."""
+Store = Callable[[Expression], Statements]
+"""Returns the statements that store a variable."""
 
 
 class Operands(Protocol):
@@ -26,7 +25,7 @@ class Operands(Protocol):
     def read(self, tensor: Tensor) -> Expression:
         """The tensor at the position of the store."""
 
-    def entry(self, tensor: Tensor, index: str) -> Expression:
+    def entry(self, tensor: Tensor, index: Expression) -> Expression:
         """The entry of a table whose number is a variable, in each lane its own."""
 
 
@@ -35,28 +34,33 @@ class Chain:
 
     def __init__(self, kind: str, functions: KernelFunctions) -> None:
         self._kind, self._functions = kind, functions
+        self._result = Name(RESULT, kind)
         self._last: Tensor | None = None
         """The tensor whose value was computed last."""
-        self.value = ""
+        self.value: Expression | None = None
         """The variable that holds it: `v`, or the one that the chain started with."""
-        self._held: dict[Tensor, str] = {}
+        self._held: dict[Tensor, Expression] = {}
         """The variables of values that later operators also read."""
         self.statements: list[Statement] = []
 
-    def start(self, tensor: Tensor, value: str, named: bool = False) -> None:
+    def start(self, tensor: Tensor, value: Expression, named: bool = False) -> None:
         """Start with a value that the kernel has computed; `named` if it is a variable of the type
         that the chain computes in.
         """
         if named:
             self._last, self.value = tensor, value
         else:
-            self._assign(tensor, Text(value, FLOAT))
+            self._assign(tensor, value)
 
-    def hold(self, values: Iterable[tuple[Tensor, str]]) -> None:
+    def hold(self, values: Iterable[tuple[Tensor, Expression]]) -> None:
         """Further values that the kernel has computed."""
         for number, (tensor, value) in enumerate(values):
-            self._held[tensor] = f"beside{number}"
-            self.statements.append(Declare(self._kind, f"beside{number}", value=value))
+            self._held[tensor] = self._declared(f"beside{number}", self._kind, value)
+
+    def _declared(self, name: str, kind: str, value: Expression) -> Expression:
+        """A further variable."""
+        self.statements.append(Declare(kind, name, value=value))
+        return Name(name, kind)
 
     def compute(
         self, ops: Sequence[Op], operands: Operands, stores: Mapping[Tensor, Store]
@@ -76,22 +80,22 @@ class Chain:
                 self._compute(op, [self._operand(tensor, operands) for tensor in inputs], number)
 
     def _operand(self, tensor: Tensor, operands: Operands) -> Expression:
-        if tensor is self._last:
-            return Name(self.value)
-        return Name(self._held[tensor]) if tensor in self._held else operands.read(tensor)
+        if tensor is self._last and self.value is not None:
+            return self.value
+        return self._held[tensor] if tensor in self._held else operands.read(tensor)
 
     def _keep(
         self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, Store]
     ) -> None:
         """Store the last value if it is an early output; copy it if a later operator reads it."""
+        assert self.value is not None
         if value in stores:
-            self.statements += statements([stores[value](self.value)]).items
-        if not any(value in op.inputs for op in later):
-            return
-        self._held[value] = self.value
-        if self.value == RESULT:
-            self._held[value] = f"v{number}"
-            self.statements.append(Declare(self._kind, f"v{number}", value=RESULT))
+            self.statements += stores[value](self.value).items
+        if any(value in op.inputs for op in later):
+            held = self.value
+            if held == self._result:
+                held = self._declared(f"v{number}", self._kind, held)
+            self._held[value] = held
 
     def _compute(self, op: Op, operands: Sequence[Expression], number: int) -> None:
         """Append one operator; an operand that its formula repeats gets a variable."""
@@ -100,35 +104,30 @@ class Chain:
 
         dtypes = [kernel_dtype(tensor.dtype) for tensor in op.inputs if tensor is not None]
 
-        def result(names: Sequence[str]) -> Expression:
-            typed = map(self._functions.variable, names, dtypes)
-            return self._functions.value(row.chosen(integers), *typed, **attrs)
+        def result(values: Sequence[Expression]) -> Expression:
+            return self._functions.value(row.chosen(integers), *values, **attrs)
 
         letters = "abcdef"[: len(operands)]
-        repeated = result(letters)
+        variables = [*map(self._functions.variable, letters, dtypes)]
+        repeated = result(variables)
         named = []
-        for letter, operand, dtype in zip(letters, operands, dtypes, strict=True):
-            variable = self._functions.variable(letter, dtype)
+        for letter, variable, operand in zip(letters, variables, operands, strict=True):
             if repeated.count(variable) > 1 and not isinstance(operand, Name):
-                kind = "int" if integers else self._kind
-                self.statements.append(Declare(kind, f"{letter}{number}", value=operand.text))
-                operand = Name(f"{letter}{number}")
-            named.append(operand.within(ATOM))
+                kind = INT if integers else self._kind
+                operand = self._declared(f"{letter}{number}", kind, operand)
+            named.append(operand)
         self._assign(op.output, result(named), f"  // {op.name}")
 
     def _look_up(self, op: Op, value: Expression, operands: Operands, number: int) -> None:
         """Each lane reads its own entry of the table."""
-        language, lanes = self._functions.language, self._functions.lanes
-        place = f"place{number}"
-        kind = language.ints(lanes) if lanes else "int"
-        known = Name(value.within(ATOM), FLOAT)
-        index = self._functions.to_int(known) + op.attrs["offset"]
-        self.statements.append(Declare(kind, place, value=str(index)))
+        kind = INTS if self._functions.lanes else INT
+        index = self._functions.to_int(value) + op.attrs["offset"]
+        place = self._declared(f"place{number}", kind, index)
         self._assign(op.output, operands.entry(op.operand(1), place), f"  // {op.name}")
 
     def _assign(self, tensor: Tensor, value: Expression, remark: str = "") -> None:
-        if self.value == RESULT:
-            self.statements.append(assignment(RESULT, value, remark))
+        if self.value == self._result:
+            self.statements.append(assignment(self._result, value, remark))
         else:
-            self.statements.append(Declare(self._kind, RESULT, value=value.text, remark=remark))
-        self._last, self.value = tensor, RESULT
+            self.statements.append(Declare(self._kind, RESULT, value=value, remark=remark))
+        self._last, self.value = tensor, self._result

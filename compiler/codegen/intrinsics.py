@@ -1,6 +1,6 @@
 """Intrinsics: functions and macros that kernels call under one name in every language.
 
-`templates/intrinsics.toml` defines them. Code that writes kernel text gets an intrinsic's name from
+`templates/intrinsics.toml` defines them. Code that builds kernels gets an intrinsic's name from
 a `Use`, which records it, so that a kernel gets exactly the definitions it needs.
 """
 

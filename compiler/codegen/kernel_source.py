@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
 from ...runtime.plan.kernels import Body, Kernel
 from ..language import OPENCL, WGSL, Language
+from ..language.statement import Printed
 from ..ops.base import WorkGroup
 from .bodies import HOLE
 from .environment import environment
 from .intrinsics import defined, definitions
-from .wgsl import Printed, print_kernel
 from .wgsl.types import wgsl
 
 
@@ -79,8 +78,8 @@ class KernelSource:
     """Whether it computes in half precision."""
     intrinsics: frozenset[str]
     """Names of the intrinsics it calls."""
-    body: str
-    """The rendered template, indented."""
+    printed: Printed
+    """The text of the rendered template."""
     hinted: bool
     """Whether its loops have hints for compilers."""
 
@@ -123,12 +122,12 @@ class KernelSource:
     @property
     def text(self) -> str:
         """The body as it stands in a file."""
-        return _in_wgsl(self).body if self.language == WGSL else self.body
+        return self.printed.body
 
     def frame(self, name: str, comment: str) -> str:
         """The kernel's file with a hole for the body, starting with a comment."""
         if self.language == WGSL:
-            return self._framed("wgsl", name, comment=comment, printed=_in_wgsl(self), wgsl=wgsl)
+            return self._framed("wgsl", name, comment=comment, printed=self.printed, wgsl=wgsl)
         entries = defined(self.intrinsics, self.language)
         return self._framed(
             str(self.language),
@@ -147,11 +146,3 @@ class KernelSource:
     def _framed(self, frame: str, name: str, **context: object) -> str:
         template = environment().get_template(f"dialects/{frame}.jinja")
         return template.render(kernel=self, name=name, body=HOLE, **context)
-
-
-@lru_cache(maxsize=16)
-def _in_wgsl(source: KernelSource) -> Printed:
-    arrays = {array.name: f"{array.element}[]" for array in source.parameters}
-    arrays |= {array.name: f"{array.kind}[]" for array in source.shared}
-    axes = (f"int {name} = int(gl_GlobalInvocationID.{'xyz'[axis]});" for axis, name in source.axes)
-    return print_kernel(source.template, "\n".join((*axes, source.body)), arrays)

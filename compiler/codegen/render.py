@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
@@ -27,24 +27,40 @@ from ..language import (
     PIXELS,
     RGB,
     TRUE,
+    WGSL,
     Array,
     Call,
+    Element,
     Expression,
+    Member,
     Name,
+    Number,
+    Numeral,
     Operand,
+    Operation,
     Real,
-    Text,
+    Step,
+    Unary,
     clamp,
     coordinate,
+    expression,
     horner,
+    lane,
     maximum,
     minimum,
     select,
 )
 from ..language.comment import in_comment
-from ..language.notation import UNARY
-from ..language.statement import Copy, Declare, Line, Printer, Statements, statements
-from ..language.types import BOOL
+from ..language.statement import (
+    Assign,
+    Copy,
+    Declare,
+    Evaluate,
+    Printed,
+    Printer,
+    Statements,
+    body,
+)
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, bhwc, kernel_dtype
 from ..ops.base.launch import Grid
 from ..ops.elementwise import Formula, is_literal
@@ -52,11 +68,12 @@ from ..target import Target
 from . import control, declarations
 from .binding import Argument, Binding
 from .environment import environment
-from .epilogue import Chain
+from .epilogue import RESULT, Chain
 from .intrinsics import Function, Use
 from .kernel_functions import BUILT_IN, KernelFunctions
 from .kernel_source import KernelSource, Parameter, SharedArray
 from .literal import literal
+from .wgsl import print_kernel
 from .work_item import WorkItem
 
 _BUILT_IN = {name: Function(name) for name in BUILT_IN}
@@ -114,24 +131,22 @@ def render(
         place = f"{launch.template}:{line}" if line else launch.template
         known = ", ".join(sorted(names.vocabulary()))
         raise RenderError(f"{place}: {error}; the names defined for it are {known}") from error
-    body = control.body_of(text)
-    declared = (
-        *names.work_item.declared.values(),
-        *(each.accessor.array for each in binding.arguments),
-    )
+    statements = control.body_of(text)
+    parameters = tuple(_parameter(argument, target) for argument in binding.arguments)
+    axes = tuple(sorted(names.work_item.declared.items()))
     source = KernelSource(
         template=launch.template,
         name=PurePosixPath(launch.template).stem + launch.variant,
         language=target.language,
         lanes=target.lanes,
-        parameters=tuple(_parameter(argument, target) for argument in binding.arguments),
+        parameters=parameters,
         group=group,
-        axes=tuple(sorted(names.work_item.declared.items())),
+        axes=axes,
         shared=tuple(names.shared),
         half=binding.half,
         intrinsics=frozenset(binding.used),
-        body=Printer(target.language, target.lanes).text(body, frozenset(declared)),
-        hinted=body.hinted,
+        printed=_printed(launch.template, statements, target, axes, parameters, names.shared),
+        hinted=statements.hinted,
     )
     return RenderedLaunch(
         source,
@@ -143,6 +158,28 @@ def render(
         launch.flops,
         launch.why,
     )
+
+
+def _printed(
+    template: str,
+    statements: Statements,
+    target: Target,
+    axes: Iterable[tuple[int, str]],
+    parameters: Iterable[Parameter],
+    shared: Iterable[SharedArray],
+) -> Printed:
+    """The text of a kernel: its statements in its language."""
+    if target.language != WGSL:
+        declared = (*(name for _, name in axes), *(each.name for each in parameters))
+        return Printer(target.language, target.lanes).printed(statements, frozenset(declared))
+    arrays = {each.name: f"{each.element}[]" for each in parameters}
+    arrays |= {each.name: f"{each.kind}[]" for each in shared}
+    place = Name("gl_GlobalInvocationID")
+    items = (
+        Declare(INT, name, value=Call("int", Member(place, "xyz"[axis], INT)))
+        for axis, name in axes
+    )
+    return print_kernel(template, body(*items, *statements.items), arrays)
 
 
 def _parameter(argument: Argument, target: Target) -> Parameter:
@@ -213,13 +250,13 @@ class _Body:
             "hexadecimal": self.hexadecimal,
             "horner": horner,
             "ints": INTS,
-            "is_not": lambda condition: Text(f"!{condition.within(UNARY)}", BOOL),
+            "is_not": lambda condition: Unary("!", condition),
             "lane": self.lane,
             "literal": lambda value: literal(value, self._functions.use),
             "max": maximum,
             "min": minimum,
             "modules": {},
-            "next": lambda place: Text(f"{place}++", INT),
+            "next": lambda place: Step(place, 1),
             "number": self.number,
             "pairs": PAIR,
             "real": HALF if half else FLOAT,
@@ -244,10 +281,10 @@ class _Body:
             "uniform": self.uniform,
             "use": self._functions,
             "vector": self.vector,
-            "without_alpha": lambda pixel: Text(f"{pixel}.xyz", RGB),
+            "without_alpha": lambda pixel: Member(pixel, "xyz", RGB),
             "write": self.write,
-            "zero": Text(language.zero(half), HALF if half else FLOAT),
-            "zeros": Text(language.zero(half, lanes), HALVES if half else FLOATS),
+            "zero": language.zero(HALF if half else FLOAT, lanes),
+            "zeros": language.zero(HALVES if half else FLOATS, lanes),
             **self._launch.variables,
         }
 
@@ -260,13 +297,11 @@ class _Body:
 
     def barrier(self) -> Statements:
         """Wait until all work-items of the work-group are there."""
-        return Statements((Line(f"{self._functions.wait_for_group()};"),))
+        return body(Evaluate(self._functions.wait_for_group()))
 
     def lane(self, value: Expression, number: int) -> Expression:
         """One lane of a slice that is a variable."""
-        lanes = 4 if value.type in PIXELS else self._target.lanes
-        text = self._target.language.lane(str(value), number, lanes)
-        return Text(text, LANE[value.type])
+        return lane(value, number, 4 if value.type in PIXELS else self._target.lanes)
 
     def splat(self, value: Operand, kind: str = FLOATS) -> Expression:
         """A slice with the same value in every lane."""
@@ -274,16 +309,16 @@ class _Body:
 
     def vector(self, values: Sequence[Operand], kind: str = FLOATS) -> Expression:
         """A slice of as many values as it has lanes."""
-        language = self._target.language
-        name = language.name_of(kind, self._target.lanes)
         lanes = [
             Real(each) if kind == FLOATS and isinstance(each, int) else each for each in values
         ]
-        return Call(language.cast.format(type=name), *lanes, type=kind)
+        return self._target.language.made(kind, self._target.lanes, *lanes)
 
     def hexadecimal(self, word: int) -> Expression:
         """An integer by its 32 bits."""
-        return Text(f"0x{word:08x}" if word < 2**31 else f"(-0x{2**32 - word:08x})", INT)
+        if word < 2**31:
+            return Numeral(f"0x{word:08x}", INT)
+        return Unary("-", Numeral(f"0x{2**32 - word:08x}", INT))
 
     def formula(self, formula: Formula, *operands: Expression) -> Expression:
         """A formula of an operator table."""
@@ -299,67 +334,65 @@ class _Body:
         """Whether the epilogue does not depend on the position in the output."""
         return not self._op.early_outputs and all(map(is_literal, self._op.epilogue_inputs))
 
-    def apply(self, ops: Sequence[Op], value: object) -> Statements:
+    def apply(self, ops: Sequence[Op], value: Operand) -> Statements:
         """The statements that apply elementwise operators to a value and leave the result in `v`.
 
         The operators may otherwise read only scalar constants.
         """
-        floats = self._target.language.floats(self._target.lanes)
-        chain = Chain(floats, self._functions)
+        chain = Chain(FLOATS, self._functions)
         computed = [tensor for op in ops[:1] for tensor in op.reads if not tensor.constant]
-        chain.start(computed[0] if computed else self._op.output, str(value))
+        chain.start(computed[0] if computed else self._op.output, expression(value))
         operands = _OperandsAt(self._binding, self._written, self._functions, Position())
         chain.compute(ops, operands, {})
         return Statements(tuple(chain.statements))
 
     def write(
-        self, value: object, batch: Operand, row: Operand, column: Operand, slice: Operand
+        self, value: Operand, batch: Operand, row: Operand, column: Operand, slice: Operand
     ) -> Statements:
         """The statements that store a slice to which the epilogue has already been applied."""
-        return self._output.write(Position(batch, row, column, slice), value)
+        return self._output.write(Position(batch, row, column, slice), expression(value))
 
     def store(
         self,
-        value: object | None,
+        value: Operand | None,
         batch: Operand,
         row: Operand,
         column: Operand,
         slice: Operand,
-        beside: Sequence[object] = (),
+        beside: Sequence[Operand] = (),
     ) -> Statements:
         """The statements that run the epilogue on a slice and store it.
 
         With `value` None the slice is computed by the operator itself, which is elementwise.
         `beside` are further results of its core, which the epilogue reads.
         """
-        kind = self._target.language.floats(self._target.lanes)
-        return self._stored(value, kind, Position(batch, row, column, slice), beside=beside)
+        return self._stored(value, FLOATS, Position(batch, row, column, slice), beside=beside)
 
     def store_joined(
         self,
-        values: Sequence[object],
+        values: Sequence[Operand],
         batch: Operand,
         row: Operand,
         column: Operand,
         slice: Operand,
     ) -> Statements:
         """The statements for slices of neighbouring pixels, as many as are stored at once."""
-        output, kind = self._output, self._target.language.floats(self._target.lanes)
+        output, result = self._output, Name(RESULT, FLOATS)
         assert output.join
         joined = Declare(self._target.language.element(output.stored, output.lanes), "joined")
         parts = []
         for number, value in enumerate(values):
             place = Position(batch, row, column + number, slice)
-            part = output.join.part(output.memory, number, output.keep_tail(place, "v"))
-            parts.append(Copy(self._stored(value, kind, place, part), repeated=True))
+            part = output.join.part(output.memory, number, output.keep_tail(place, result))
+            parts.append(Copy(self._stored(value, FLOATS, place, body(part)), repeated=True))
         first = output.place(Position(batch, row, column, slice))
-        power = output.together.bit_length() - 1
-        whole = Line(f"{output.array}[({first}) >> {power}] = joined;")
-        return Statements((joined, *parts, whole))
+        index = Operation(">>", first, Number(output.together.bit_length() - 1))
+        whole = Assign(Element(Name(output.array), index), "=", Name("joined"))
+        return body(joined, *parts, whole)
 
     def store_at(
         self,
-        value: object | None,
+        value: Operand | None,
         index: Operand,
         within: tuple[Operand, Operand] | None = None,
     ) -> Statements:
@@ -371,7 +404,7 @@ class _Body:
 
     def store_slice_at(
         self,
-        value: object | None,
+        value: Operand | None,
         index: Operand,
         within: tuple[Operand, Operand] | None = None,
         last: int = 0,
@@ -381,17 +414,16 @@ class _Body:
         With `last` only so many are stored: those before have been, by whoever shares the row.
         """
         lanes = self._target.lanes
-        kind = self._target.language.floats(lanes)
         place = Position(index=index, lanes=lanes, last=last, within=within)
-        return self._stored(value, kind, place)
+        return self._stored(value, FLOATS, place)
 
     def _stored(
         self,
-        value: object | None,
+        value: Operand | None,
         kind: str,
         position: Position,
-        kept: str | None = None,
-        beside: Sequence[object] = (),
+        kept: Statements | None = None,
+        beside: Sequence[Operand] = (),
     ) -> Statements:
         """The statements of a store; `kept` is the last one, if it is not a plain write."""
         op, half = self._op, self._binding.half
@@ -403,24 +435,28 @@ class _Body:
         chain = Chain(kind, functions)
         if value is not None and half:
             language, lanes = self._target.language, self._target.lanes
-            value, *beside = (language.widen(str(each), lanes) for each in (value, *beside))
+            given = (language.widen(expression(each), lanes) for each in (value, *beside))
+            value, *beside = given
         if value is None:
             ops = (*op.core, *ops)
         elif not (ops or self._output.repeats or kept or position.last):
-            return self._output.write(position, value)
+            return self._output.write(position, expression(value))
         else:
-            results = op.core[-1].outputs
-            chain.start(results[0], str(value), self._holds(value, kind) and kept is None)
-            chain.hold(zip(results[1:], map(str, beside), strict=False))
+            results, known = op.core[-1].outputs, expression(value)
+            chain.start(results[0], known, self._holds(known, kind) and kept is None)
+            chain.hold(zip(results[1:], map(expression, beside), strict=False))
         operands = _OperandsAt(self._binding, self._written, functions, position)
         chain.compute(ops, operands, stores)
+        assert chain.value is not None
         last = kept or self._output.write(position, chain.value)
-        return statements([Statements(tuple(chain.statements)), last])
+        return body(*chain.statements, *last.items)
 
-    def _holds(self, value: object, kind: str) -> bool:
+    def _holds(self, value: Expression, kind: str) -> bool:
         """Whether a value is a variable of a type."""
-        language, lanes = self._target.language, self._target.lanes
-        return isinstance(value, Name) and language.name_of(value.type, lanes) == kind
+        names = (
+            self._target.language.name_of(each, self._target.lanes) for each in (value.type, kind)
+        )
+        return isinstance(value, Name) and len(set(names)) == 1
 
 
 @dataclass(frozen=True)
@@ -437,12 +473,12 @@ class _OperandsAt:
             return self._literal(tensor)
         return self.binding.operands[tensor].broadcast(self.position, self.output.shape)
 
-    def entry(self, tensor: Tensor, index: str) -> Expression:
+    def entry(self, tensor: Tensor, index: Expression) -> Expression:
         found = self.binding.operands[tensor]
-        return found.entries(index) if self.functions.lanes else found.entry(Name(index))
+        return found.entries(index) if self.functions.lanes else found.entry(index)
 
     def _literal(self, tensor: Tensor) -> Expression:
         assert tensor.data is not None
         value, lanes = tensor.data.reshape(()).item(), self.functions.lanes
         number = literal(value, self.functions.use, kernel_dtype(tensor.dtype))
-        return Text(self.functions.language.splat(str(number), lanes), FLOATS) if lanes else number
+        return self.functions.language.made(FLOATS, lanes, number) if lanes else number

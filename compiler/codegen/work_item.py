@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from math import prod
+from operator import or_
 
 from ..ir import Shape
-from ..language import INT, Expression, Name, Number
-from ..language.statement import Assign, Declare, Statements, statements
+from ..language import FALSE, INT, Expression, Name, Number
+from ..language.statement import Assign, Declare, If, Return, Statements, body
 from ..ops.base import LINEAR_ROW, Launch
 from ..ops.base.launch import Grid
 
@@ -49,25 +52,30 @@ class WorkItem:
         entered = self.enter_grid()
         if self._batches == 1 or self._outer == 1:
             return entered
-        batch = Declare(INT, "gb", value=f"gs / {self._outer}")
-        return Statements((*entered.items, batch, Assign("gs", "%=", f"{self._outer}")))
+        batch = Declare(INT, "gb", value=Name("gs") // self._outer)
+        return body(*entered.items, batch, Assign(Name("gs"), "%=", Number(self._outer)))
 
     def enter_grid(self) -> Statements:
         """The statement that returns from work-items outside the grid; batches stay in it."""
         for axis, size in enumerate(self._grid):
             if size > 1:
                 self.declared[axis] = AXES[axis]
-        outside = " || ".join(f"{AXES[axis]} >= {self._sizes[axis]}" for axis in self._ragged)
-        return statements([f"if ({outside}) return;" if outside else ""])
+        return _return_if(Name(AXES[axis]) >= self._sizes[axis] for axis in self._ragged)
 
     def enter_linear(self, shape: Shape) -> Statements:
         """Statements that number work-items by the elements of a shape, as `index`."""
         count = prod(shape)
         if count <= LINEAR_ROW:
             self.declared[0] = "index"
-            return statements([f"if (index >= {count}) return;" if 0 in self._ragged else ""])
+            return _return_if([Name("index") >= count] if 0 in self._ragged else [])
         # Not gx and gy, which may be the coordinates of the element's pixel.
         self.declared |= {0: "grid_column", 1: "grid_row"}
-        index = Declare(INT, "index", value=f"grid_row * {LINEAR_ROW} + grid_column")
-        beyond = f"if (index >= {count}) return;" if count % LINEAR_ROW else ""
-        return statements([Statements((index,)), beyond])
+        place = Name("grid_row") * LINEAR_ROW + Name("grid_column")
+        beyond = _return_if([Name("index") >= count] if count % LINEAR_ROW else [])
+        return body(Declare(INT, "index", value=place), *beyond.items)
+
+
+def _return_if(conditions: Iterable[Expression]) -> Statements:
+    """The statement that returns if one of some conditions holds, if there are any."""
+    any_of = reduce(or_, conditions, FALSE)
+    return body() if any_of == FALSE else body(If(any_of, body(Return()), body()))

@@ -9,16 +9,19 @@ from .expression import (
     Choice,
     Element,
     Expression,
+    Member,
     Name,
     Number,
+    Numeral,
     Operand,
     Operation,
     Real,
-    Text,
+    Step,
+    Unary,
     common_type,
     expression,
 )
-from .functions import clamp, coordinate, every, horner, maximum, minimum, select
+from .functions import clamp, coordinate, every, horner, lane, maximum, minimum, part, select
 from .language import GLSL, LANGUAGES, OPENCL, PIXELS, VULKAN, WGSL, Language
 from .notation import float_text
 from .types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
@@ -48,12 +51,15 @@ __all__ = [
     "Element",
     "Expression",
     "Language",
+    "Member",
     "Name",
     "Number",
+    "Numeral",
     "Operand",
     "Operation",
     "Real",
-    "Text",
+    "Step",
+    "Unary",
     "clamp",
     "common_type",
     "coordinate",
@@ -61,7 +67,9 @@ __all__ = [
     "expression",
     "float_text",
     "horner",
+    "lane",
     "maximum",
     "minimum",
+    "part",
     "select",
 ]

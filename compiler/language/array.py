@@ -28,7 +28,7 @@ class Array:
             return self.only
         if self.single:
             return Name(self.name, self.type, changes=True)
-        return Element(self.name, index, self.type)
+        return Element(Name(self.name), index, self.type)
 
     def __str__(self) -> str:
         return self.name

@@ -146,7 +146,7 @@ class Expression:
     def __neg__(self) -> Expression:
         if isinstance(self, Real):
             return Real(-self.parts[0])
-        return Negation(self) if as_written(self) else self * -1
+        return Unary("-", self) if as_written(self) else self * -1
 
     def __truediv__(self, other: Operand) -> Expression:
         """The quotient of floats."""
@@ -287,8 +287,8 @@ class Name(Expression):
         return str(self.parts[0])
 
 
-class Text(Expression):
-    """An expression that is given as text, in parentheses if it needs any."""
+class Numeral(Expression):
+    """A number as a kernel language writes it."""
 
     __slots__ = ()
 
@@ -299,16 +299,32 @@ class Text(Expression):
         return str(self.parts[0])
 
 
-class Negation(Expression):
-    """The negative of a float or a slice."""
+class Unary(Expression):
+    """An operand and the sign before it."""
 
     __slots__ = ()
 
-    def __init__(self, value: Expression) -> None:
-        super().__init__(value.type, UNARY, (value,))
+    def __init__(self, sign: str, operand: Expression) -> None:
+        super().__init__(operand.type, UNARY, (sign, operand))
 
     def _print(self) -> str:
-        return f"-{self.parts[0].within(ATOM)}"
+        sign, operand = self.parts
+        return f"{sign}{operand.within(ATOM)}"
+
+
+class Step(Expression):
+    """A variable, which is changed by 1 or -1 before or after it is read."""
+
+    __slots__ = ()
+
+    def __init__(self, variable: Expression, by: int, first: bool = False) -> None:
+        """`first` if the value is that after the change."""
+        super().__init__(variable.type, UNARY if first else ATOM, (variable, by, first))
+
+    def _print(self) -> str:
+        variable, by, first = self.parts
+        sign = "++" if by > 0 else "--"
+        return f"{sign}{variable.text}" if first else f"{variable.text}{sign}"
 
 
 class Sum(Expression):
@@ -325,16 +341,24 @@ class Sum(Expression):
         level = SUM if several else UNARY if terms[0][1] == -1 else PRODUCT
         super().__init__(INT, level, (terms, constant))
 
-    def _print(self) -> str:
+    @property
+    def written(self) -> Expression:
+        """The same as one operation after the other."""
         terms, constant = self.parts
         (first, factor), *rest = terms
+        found: Expression
         if factor < 0 < constant:
-            text, rest, constant = str(constant), terms, 0
+            found, rest, constant = Number(constant), terms, 0
         else:
-            text = f"-{first.within(UNARY)}" if factor == -1 else _product(first, factor)
+            found = Unary("-", first) if factor == -1 else _product(first, factor)
         for term, factor in rest:
-            text += f" {'+' if factor > 0 else '-'} {_product(term, abs(factor))}"
-        return f"{text} {'+' if constant > 0 else '-'} {abs(constant)}" if constant else text
+            found = Operation("+" if factor > 0 else "-", found, _product(term, abs(factor)))
+        if constant:
+            found = Operation("+" if constant > 0 else "-", found, Number(abs(constant)))
+        return found
+
+    def _print(self) -> str:
+        return self.written.text
 
 
 class Operation(Expression):
@@ -388,15 +412,29 @@ class Cast(Expression):
 
 
 class Element(Expression):
-    """An element of an array."""
+    """An element of an array, or a lane of a vector by its number."""
 
     __slots__ = ()
 
-    def __init__(self, array: str, index: Operand, type: str = INT) -> None:
+    def __init__(self, array: Expression, index: Operand, type: str = INT) -> None:
         super().__init__(type, ATOM, (array, expression(index)))
 
     def _print(self) -> str:
-        return f"{self.parts[0]}[{self.parts[1].text}]"
+        array, index = self.parts
+        return f"{array.within(ATOM)}[{index.text}]"
+
+
+class Member(Expression):
+    """Lanes of a vector by their names, or a field of a structure."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Expression, name: str, type: str) -> None:
+        super().__init__(type, ATOM, (value, name))
+
+    def _print(self) -> str:
+        value, name = self.parts
+        return f"{value.within(ATOM)}.{name}"
 
 
 class Choice(Expression):
@@ -475,8 +513,8 @@ def _sum(terms: tuple[tuple[Expression, int], ...], constant: int) -> Expression
     return Sum(left, constant)
 
 
-def _product(term: Expression, factor: int) -> str:
-    return term.within(PRODUCT) if factor == 1 else f"{term.within(PRODUCT)} * {factor}"
+def _product(term: Expression, factor: int) -> Expression:
+    return term if factor == 1 else Operation("*", term, Number(factor))
 
 
 def _compared(sign: str, left: Expression, right: Operand) -> Expression:

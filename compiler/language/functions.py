@@ -11,12 +11,14 @@ from .expression import (
     Call,
     Choice,
     Expression,
+    Member,
     Number,
     Operand,
     alike,
     common_type,
     expression,
 )
+from .types import LANE
 
 
 def minimum(a: Operand, b: Operand) -> Expression:
@@ -82,6 +84,19 @@ def coordinate(index: Operand, axis: int, shape: Sequence[int]) -> Expression:
     place = expression(index) // prod(shape[axis + 1 :])
     size = shape[axis]
     return place % size if size == 1 or prod(shape[:axis]) > 1 else place
+
+
+def part(vector: Expression, first: int, count: int, lanes: int) -> Expression:
+    """Some of the lanes of a vector, as a vector if they are several."""
+    names = f"s{'0123456789abcdef'[first : first + count]}"
+    if lanes == 4:
+        names = "xyzw"[first : first + count]
+    return Member(vector, names, vector.type if count > 1 else LANE.get(vector.type, vector.type))
+
+
+def lane(vector: Expression, number: int, lanes: int) -> Expression:
+    """One lane of a vector."""
+    return part(vector, number, 1, lanes)
 
 
 def every(*conditions: Expression) -> Expression:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .types import FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
+from .expression import Call, Expression, Numeral, Operand
+from .types import FLOAT, FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
 
 PIXELS = {RGB: 3, RGBA: 4}
 """Lanes of the vectors that have as many in every kernel."""
@@ -118,9 +119,10 @@ class Language:
     def ints(self, lanes: int) -> str:
         return self.int_vector.format(S=lanes)
 
-    def convert(self, kind: str, value: str) -> str:
-        """The conversion of a value to the type `kind`; a vector gets the value in every lane."""
-        return f"{self.cast.format(type=kind)}({value})"
+    def made(self, type: str, lanes: int, *values: Operand) -> Expression:
+        """A value of a type of values: of one for each lane, or of one for all."""
+        name = self.name_of(type, lanes)
+        return Call(self.cast.format(type=name), *values, type=type)
 
     def casts(self, lanes: int) -> dict[str, str]:
         """Conversions to integers and to floats, of slices or, with 0 lanes, of single values."""
@@ -132,39 +134,24 @@ class Language:
             "float": self.vector_cast.format(type=floats),
         }
 
-    def real(self, half: bool, lanes: int = 0) -> str:
-        """The type in which a kernel computes, with lanes that of a slice."""
-        if not half:
-            return self.floats(lanes) if lanes else "float"
-        return self.halves.format(S=lanes) if lanes else self.half
+    def zero(self, type: str, lanes: int) -> Expression:
+        """Zero of a type of floats or halves."""
+        zero = Numeral("0.0f", type)
+        if type == FLOAT or (type == HALF and not self.half_arrays):
+            return zero
+        exact = type if self.half_arrays else FLOATS
+        return Call(self.cast.format(type=self.name_of(exact, lanes)), zero, type=type)
 
-    def zero(self, half: bool, lanes: int = 0) -> str:
-        """Zero of that type."""
-        if half and self.half_arrays:
-            return self.convert(self.real(half, lanes), "0.0f")
-        return self.splat("0.0f", lanes) if lanes else "0.0f"
-
-    def widen(self, halves: str, lanes: int) -> str:
+    def widen(self, halves: Expression, lanes: int) -> Expression:
         """A slice of floats from one of halves."""
-        return f"{self.casts(lanes)['float']}({halves})" if self.half_arrays else halves
+        if not self.half_arrays:
+            return halves
+        return Call(self.casts(lanes)["float"], halves, type=FLOATS)
 
-    def narrow(self, floats: str, lanes: int) -> str:
+    def narrow(self, floats: Expression, lanes: int) -> Expression:
         """A slice of halves, as arrays have them, from one of floats."""
-        return f"{self.vector_cast.format(type=self.halves.format(S=lanes))}({floats})"
-
-    def splat(self, value: str, lanes: int) -> str:
-        """A slice with the same value in every lane."""
-        return self.convert(self.floats(lanes), value)
-
-    def lane(self, value: str, number: int, lanes: int) -> str:
-        """One lane of a vector variable."""
-        return self.part(value, number, 1, lanes)
-
-    def part(self, value: str, first: int, count: int, lanes: int) -> str:
-        """Some lanes of a vector variable, as a vector if they are several."""
-        if lanes == 4:
-            return f"{value}.{'xyzw'[first : first + count]}"
-        return f"{value}.s{'0123456789abcdef'[first : first + count]}"
+        name = self.vector_cast.format(type=self.name_of(HALVES, lanes))
+        return Call(name, floats, type=HALVES)
 
     def __str__(self) -> str:
         return self.name
@@ -254,6 +241,6 @@ WGSL = replace(
     clears_local_memory=True,
     compiled_at_start=True,
 )
-"""The text of kernels in terms of GLSL, from which WGSL is printed."""
+"""WGSL, with the names that GLSL has for its types, as its printer takes them."""
 
 LANGUAGES = {language.name: language for language in (OPENCL, GLSL, VULKAN, WGSL)}

@@ -1,6 +1,6 @@
 """Statements of kernels, as trees that know what they declare, and their text.
 
-The text is that of OpenCL C and of GLSL, whose statements are alike; WGSL is printed from it.
+The text is that of OpenCL C and of GLSL, whose statements are alike; WGSL has a printer of its own.
 """
 
 from __future__ import annotations
@@ -8,16 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .expression import Expression, Operation
+from .expression import Expression, Name, Operation
 from .language import Language
 from .wrapping import STEP, WIDTH, wrapped
 
 
 @dataclass(slots=True)
-class Line:
-    """A statement that declares nothing, such as a store; or a remark."""
+class Remark:
+    """A comment of its own."""
 
     text: str
+
+
+@dataclass(slots=True)
+class Evaluate:
+    """A call or a step for its effect."""
+
+    value: Expression
 
 
 @dataclass(slots=True)
@@ -29,17 +36,17 @@ class Declare:
     name: str
     size: int = 0
     """Number of elements; 0 for a single variable."""
-    value: str = ""
-    """"" if it has none yet."""
+    value: Expression | None = None
+    """None if it has none yet."""
     remark: str = ""
 
 
 @dataclass(slots=True)
 class Assign:
-    target: str
+    target: Expression
     sign: str
     """`=`, or an operator before it."""
-    value: str
+    value: Expression
     remark: str = ""
 
 
@@ -47,26 +54,39 @@ COMPOUND = frozenset("+-*/")
 """The operators that also assign, with `=` behind them."""
 
 
-def assignment(target: str, value: Expression, remark: str = "") -> Assign:
+def assignment(target: Expression, value: Expression, remark: str = "") -> Assign:
     """Assigns a value; one that begins with the target itself only says what happens to it."""
     if isinstance(value, Operation) and value.parts[0] in COMPOUND:
         sign, left, right = value.parts
-        if left.text == target:
-            return Assign(target, f"{sign}=", right.text, remark)
-    return Assign(target, "=", value.text, remark)
+        if left == target:
+            return Assign(target, f"{sign}=", right, remark)
+    return Assign(target, "=", value, remark)
 
 
 @dataclass(slots=True)
-class Loop:
-    head: str
+class Return:
+    value: Expression | None = None
+
+
+@dataclass(slots=True)
+class For:
+    start: Declare | None
+    condition: Expression
+    step: Assign | Evaluate
     body: Statements
     hint: str = ""
     """The line before it that tells compilers to unroll it, or not to; "" for none."""
 
 
 @dataclass(slots=True)
+class While:
+    condition: Expression
+    body: Statements
+
+
+@dataclass(slots=True)
 class If:
-    condition: str
+    condition: Expression
     then: Statements
     other: Statements
 
@@ -83,7 +103,10 @@ class Copy:
     """Whether it is one of several rounds of a loop, which declare the same."""
 
 
-Statement = Line | Declare | Assign | Loop | If | Copy
+Simple = Evaluate | Declare | Assign | Return
+"""Statements without others in them."""
+
+Statement = Remark | Simple | For | While | If | Copy
 
 
 @dataclass(slots=True)
@@ -103,44 +126,44 @@ class Statements:
         return any(map(_hinted, self.items))
 
 
+def body(*items: Statement) -> Statements:
+    """Statements, given one by one."""
+    return Statements(items)
+
+
 def statements(values: Iterable[object]) -> Statements:
-    """Statements, and text between them of one a line."""
+    """Statements and calls for their effect, with nothing but white space between them."""
     items: list[Statement] = []
-    text = ""
     for value in values:
         if isinstance(value, Statements):
-            if text.strip():
-                items += _lines(text)
             items += value.items
-            text = ""
-        else:
-            text += str(value)
-    return Statements((*items, *_lines(text)))
-
-
-def lines(*texts: str) -> Statements:
-    """Statements that declare nothing."""
-    return Statements(tuple(map(Line, texts)))
+        elif isinstance(value, Expression):
+            items.append(Evaluate(value))
+        elif str(value).strip():
+            raise TypeError(f"{str(value).strip()!r} is no statement")
+    return Statements(tuple(items))
 
 
 def _length(item: Statement) -> int:
     if isinstance(item, Copy):
         return item.body.length
-    if isinstance(item, Loop):
+    if isinstance(item, For | While):
         return max(item.body.length, 2)
     return item.then.length + item.other.length + 1 if isinstance(item, If) else 1
 
 
 def _hinted(item: Statement) -> bool:
-    if isinstance(item, Loop):
+    if isinstance(item, For):
         return bool(item.hint) or item.body.hinted
     if isinstance(item, If):
         return item.then.hinted or item.other.hinted
-    return isinstance(item, Copy) and item.body.hinted
+    return isinstance(item, While | Copy) and item.body.hinted
 
 
-def _lines(text: str) -> Iterator[Line]:
-    return (Line(line.strip()) for line in text.splitlines() if line.strip())
+def told(items: Sequence[Statement], visible: frozenset[str]) -> Iterator[Statement]:
+    """The statements of a block as they are printed, where the names in `visible` are declared."""
+    flat, _ = _flat(items, visible)
+    return _initialized(flat)
 
 
 def _flat(
@@ -155,7 +178,7 @@ def _flat(
         if not isinstance(item, Copy):
             flat.append(item)
             continue
-        inner, names = _flat(item.body.items, visible)
+        inner, names = _flat(item.body.items, visible | declared)
         if (names and item.repeated) or names & (declared | visible):
             flat.append(item)
         else:
@@ -168,17 +191,34 @@ def _initialized(items: Sequence[Statement]) -> Iterator[Statement]:
     """Variables that get their value right after their declaration are declared with it."""
     waiting: Declare | None = None
     for item in items:
-        if waiting and isinstance(item, Assign) and (item.target, item.sign) == (waiting.name, "="):
+        if (
+            waiting
+            and isinstance(item, Assign)
+            and item.sign == "="
+            and item.target == Name(waiting.name)
+        ):
             item, waiting = Declare(waiting.type, waiting.name, 0, item.value, item.remark), None
         if waiting:
             yield waiting
             waiting = None
-        if isinstance(item, Declare) and not item.size and not item.value:
+        if isinstance(item, Declare) and not item.size and item.value is None:
             waiting = item
         else:
             yield item
     if waiting:
         yield waiting
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The text of a kernel."""
+
+    body: str
+    """Its statements, indented."""
+    functions: tuple[str, ...] = ()
+    """In WGSL, the functions that it calls."""
+    atomic: frozenset[str] = frozenset()
+    """In WGSL, the arrays of which elements are changed atomically."""
 
 
 @dataclass(frozen=True)
@@ -188,16 +228,15 @@ class Printer:
     language: Language
     lanes: int
 
-    def text(self, body: Statements, visible: frozenset[str]) -> str:
+    def printed(self, body: Statements, visible: frozenset[str]) -> Printed:
         """The body of a kernel, of which the names in `visible` are declared around it."""
-        return "\n".join(_indented(self._lines(body, visible, WIDTH - len(STEP))))
+        return Printed("\n".join(self._inner(body, visible, WIDTH)))
 
     def _lines(self, body: Statements, visible: frozenset[str], width: int) -> list[str]:
         """The lines of statements, of so many characters at most."""
-        flat, _ = _flat(body.items, visible)
         lines: list[str] = []
         here: set[str] = set()
-        for item in _initialized(flat):
+        for item in told(body.items, visible):
             lines += self._printed(item, visible, width)
             if isinstance(item, Declare):
                 assert item.name not in here, f"a kernel declares {item.name} twice in a block"
@@ -206,31 +245,46 @@ class Printer:
         return lines
 
     def _printed(self, item: Statement, visible: frozenset[str], width: int) -> list[str]:
-        if isinstance(item, Line):
-            return wrapped(item.text, width)
-        if isinstance(item, Assign):
-            return _remarked(f"{item.target} {item.sign} {item.value};", item.remark, width)
-        if isinstance(item, Declare):
-            type = self.language.name_of(item.type, self.lanes)
-            size = f"[{item.size}]" if item.size else ""
-            value = f" = {item.value}" if item.value else ""
-            return _remarked(f"{type} {item.name}{size}{value};", item.remark, width)
-        if isinstance(item, Loop):
-            loop = _headed(item.head, self._inner(item.body, visible, width), width)
+        if isinstance(item, Assign | Declare):
+            return remarked(f"{self._simple(item)};", item.remark, width)
+        if isinstance(item, Evaluate | Return):
+            return wrapped(f"{self._simple(item)};", width)
+        if isinstance(item, For):
+            start = self._simple(item.start) if item.start else ""
+            head = f"for ({start}; {item.condition}; {self._simple(item.step)})"
+            loop = _headed(head, self._inner(item.body, visible, width), width)
             return [item.hint, *loop] if item.hint else loop
         if isinstance(item, If):
             return self._conditional(item, visible, width)
-        return ["{", *self._inner(item.body, visible, width), "}"]
+        if isinstance(item, While):
+            body = self._inner(item.body, visible, width)
+            return _headed(f"while ({item.condition})", body, width)
+        if isinstance(item, Copy):
+            return ["{", *self._inner(item.body, visible, width), "}"]
+        return [item.text]
+
+    def _simple(self, item: Simple) -> str:
+        """A statement without others in it, but for the semicolon."""
+        if isinstance(item, Assign):
+            return f"{item.target.text} {item.sign} {item.value.text}"
+        if isinstance(item, Evaluate):
+            return item.value.text
+        if isinstance(item, Return):
+            return "return" if item.value is None else f"return {item.value}"
+        type = self.language.name_of(item.type, self.lanes)
+        size = f"[{item.size}]" if item.size else ""
+        value = "" if item.value is None else f" = {item.value.text}"
+        return f"{type} {item.name}{size}{value}"
 
     def _inner(self, body: Statements, visible: frozenset[str], width: int) -> list[str]:
-        return _indented(self._lines(body, visible, width - len(STEP)))
+        return indented(self._lines(body, visible, width - len(STEP)))
 
     def _conditional(self, item: If, visible: frozenset[str], width: int) -> list[str]:
         head = f"if ({item.condition})"
         then, other = (self._inner(part, visible, width) for part in (item.then, item.other))
         if not other:
             return _headed(head, then, width)
-        plain = all(isinstance(part.items[0], Line | Assign) for part in (item.then, item.other))
+        plain = all(isinstance(part.items[0], Simple) for part in (item.then, item.other))
         if len(then) == len(other) == 1 and plain:
             return [*_headed(head, then, width), *_headed("else", other, width)]
         return [*wrapped(f"{head} {{", width), *then, "} else {", *other, "}"]
@@ -251,7 +305,7 @@ def _headed(head: str, body: list[str], width: int) -> list[str]:
     ]
 
 
-def _remarked(statement: str, remark: str, width: int) -> list[str]:
+def remarked(statement: str, remark: str, width: int) -> list[str]:
     """A statement with a remark behind it."""
     *first, last = wrapped(statement, width)
     if len(last + remark) > width:
@@ -259,5 +313,5 @@ def _remarked(statement: str, remark: str, width: int) -> list[str]:
     return [*first, last + remark]
 
 
-def _indented(lines: Iterable[str]) -> list[str]:
+def indented(lines: Iterable[str]) -> list[str]:
     return [STEP + line for line in lines]

@@ -41,13 +41,12 @@ def _scale(source: int, target: int, offset: float) -> Scale:
 
 
 def _build(op: Op, target: Target) -> Launch:
-    attrs, resize, channels = op.attrs, op.attrs["resize"], op.attrs["channels"]
+    attrs, resize = op.attrs, op.attrs["resize"]
     offset = 0.5 if resize == "RESIZE_BILINEAR" else 0.0
     variables = {
         "part": attrs,
         "rows": _scale(attrs["height"], attrs["rows"], offset),
         "columns": _scale(attrs["width"], attrs["columns"], offset),
-        "pixel_type": target.language.floats(channels) if channels > 1 else "float",
         "corners": False,
     }
     flops = 8 * op.output.elements if resize == "RESIZE_BILINEAR" else 0

@@ -10,8 +10,8 @@ from paths import ROOT, TEMPLATES
 from tflgpu.compiler.codegen.intrinsics import defined_text, intrinsics
 from tflgpu.compiler.codegen.wgsl import types
 from tflgpu.compiler.codegen.wgsl.builtins import KNOWN
+from tflgpu.compiler.codegen.wgsl.parse import parse_definitions
 from tflgpu.compiler.language import LANGUAGES, WGSL
-from tflgpu.compiler.language.kernel import parse_definitions
 
 KEYWORDS = {"if", "for", "while", "return"}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Array
-from ...language import FLOAT, FLOATS, Expression, Operand, Text
+from ...language import FLOATS, Expression, Operand, Real
 from ..memory import Buffer
 from .floats import Floats
 
@@ -21,8 +21,7 @@ class ByteTable(Floats):
     least: int = 0
 
     def numbers(self, memory: Buffer, indices: Operand, base: int) -> Expression:
-        least = Text(f"{self.least}.0f", FLOAT)
-        return memory.call("look_up_bytes", base, indices, least, kind=FLOATS)
+        return memory.call("look_up_bytes", base, indices, Real(self.least), kind=FLOATS)
 
 
 def byte_table(entries: Array) -> tuple[ByteTable, Array] | None:

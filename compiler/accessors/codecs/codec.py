@@ -6,7 +6,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...language import FLOAT, FLOATS, Expression, Language, Name, Operand, Operation, Real
+from ...language import (
+    FLOAT,
+    FLOATS,
+    Call,
+    Expression,
+    Language,
+    Name,
+    Operand,
+    Operation,
+    Real,
+    expression,
+    lane,
+    part,
+)
+from ...language.statement import Evaluate, Statement
 from ...target import Target
 from ..memory import Buffer
 
@@ -46,7 +60,7 @@ class SliceCodec(Codec, ABC):
         """One lane of the slice at an index."""
 
     @abstractmethod
-    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+    def save(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
         """The statement that stores a slice at an index."""
 
     def number(self, memory: Buffer, index: Operand, base: int) -> Expression:
@@ -86,7 +100,7 @@ class Join(Protocol):
     def together(self) -> int:
         """How many slices they are."""
 
-    def part(self, memory: Buffer, number: int, value: object) -> str:
+    def part(self, memory: Buffer, number: int, value: Expression) -> Statement:
         """The statement that makes a slice of floats a part of `joined`."""
 
 
@@ -106,7 +120,7 @@ class ElementCodec(Codec, ABC):
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
         """The value by base address and offset, for which compilers generate better code."""
 
-    def put(self, memory: Buffer, place: Operand, value: object) -> str:
+    def put(self, memory: Buffer, place: Operand, value: Operand) -> Statement:
         """The statement that stores, at an index, a value that is as it is to be stored."""
         return memory.set(place, value)
 
@@ -114,7 +128,7 @@ class ElementCodec(Codec, ABC):
         """The value at an index."""
         return self._value(self.at(memory, place))
 
-    def save(self, memory: Buffer, place: Operand, value: object) -> str:
+    def save(self, memory: Buffer, place: Operand, value: Operand) -> Statement:
         """The statement that stores a value at an index."""
         return self.put(memory, place, self._integers(memory, "whole_number", value))
 
@@ -125,31 +139,31 @@ class ElementCodec(Codec, ABC):
         return self._less_zero(memory.call("load_integers", place, kind=FLOATS))
 
     def save_lanes(
-        self, memory: Buffer, place: Operand, value: object, aligned: bool = False
-    ) -> str:
+        self, memory: Buffer, place: Operand, value: Operand, aligned: bool = False
+    ) -> Statement:
         """The statement that stores the lanes of a slice from an index on.
 
         The index is `aligned` if it is a multiple of the lanes.
         """
         value = self._integers(memory, self._whole_numbers, value)
-        return f"{memory.called('store_lanes')}({memory.name}, {place}, {value});"
+        return memory.do("store_lanes", place, value)
 
     def save_some(
-        self, memory: Buffer, start: Expression, value: object, lanes: range
-    ) -> list[str]:
+        self, memory: Buffer, start: Expression, value: Expression, lanes: range
+    ) -> list[Statement]:
         """The statements that store some lanes of a slice whose first one is stored at `start`."""
-        language, count = memory.language, memory.lanes
-        if not language.vector_stores or self.stored != FLOAT:
+        count = memory.lanes
+        if not memory.language.vector_stores or self.stored != FLOAT:
             return [
-                self.save(memory, start + lane, language.lane(str(value), lane, count))
-                for lane in lanes
+                self.save(memory, start + number, lane(value, number, count)) for number in lanes
             ]
-        saved, first = [], lanes.start
+        saved: list[Statement] = []
+        first = lanes.start
         while first < lanes.stop:
             size = next(size for size in (8, 4, 3, 2, 1) if first + size <= lanes.stop)
-            part, place = language.part(str(value), first, size, count), start + first
-            vector = f"vstore{size}({part}, 0, {Name(memory.name) + place});"
-            saved.append(vector if size > 1 else self.save(memory, place, part))
+            some, place = part(value, first, size, count), start + first
+            vector = Evaluate(Call(f"vstore{size}", some, 0, Name(memory.name) + place))
+            saved.append(vector if size > 1 else self.save(memory, place, some))
             first += size
         return saved
 
@@ -167,8 +181,8 @@ class ElementCodec(Codec, ABC):
         sign = "-" if self.zero_point > 0 else "+"
         return Operation(sign, stored, Real(abs(self.zero_point)))
 
-    def _integers(self, memory: Buffer, intrinsic: str, value: object) -> object:
+    def _integers(self, memory: Buffer, intrinsic: str, value: Operand) -> Expression:
         """The integers that are stored for floats; what is stored as it is stays."""
         if self.zero_point is None:
-            return value
-        return f"{memory.called(intrinsic)}({value}, {self.zero_point})"
+            return expression(value)
+        return Call(memory.called(intrinsic), value, self.zero_point)

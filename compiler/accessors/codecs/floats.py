@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...language import FLOATS, Expression, Operand
+from ...language import FLOATS, Element, Expression, Name, Operand
+from ...language.statement import Assign, Statement
 from ...target import Target
 from ..memory import Buffer
 from .codec import Join, SliceCodec
@@ -27,7 +28,7 @@ class Floats(SliceCodec):
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         return memory.lane(index, lane)
 
-    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+    def save(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
         return memory.set(index, value)
 
     def number(self, memory: Buffer, index: Operand, base: int) -> Expression:
@@ -46,5 +47,5 @@ class Columns:
     stored: str = "four"
     together: int = 4
 
-    def part(self, memory: Buffer, number: int, value: object) -> str:
-        return f"joined[{number}] = {value};"
+    def part(self, memory: Buffer, number: int, value: Expression) -> Statement:
+        return Assign(Element(Name("joined"), number), "=", value)

@@ -12,12 +12,17 @@ from ...language import (
     HALVES,
     INT,
     LANE,
+    PAIR,
     Call,
+    Element,
     Expression,
     Language,
+    Member,
+    Name,
     Operand,
-    Text,
+    expression,
 )
+from ...language.statement import Assign, Statement
 from ...target import Target
 from ..memory import Buffer
 from .codec import ElementCodec, Join, SliceCodec
@@ -44,8 +49,8 @@ class Half(SliceCodec):
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         return memory.call("half_lane", index, lane)
 
-    def save(self, memory: Buffer, index: Operand, value: object) -> str:
-        return f"{memory.called('store_half')}({memory.name}, {index}, {value});"
+    def save(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
+        return memory.do("store_half", index, value)
 
     def joins(self, target: Target) -> Sequence[Join]:
         if not target.language.half_pair:
@@ -84,7 +89,7 @@ class Halves(Half):
         """A slice of halves as one with which the kernel computes."""
         if not self.widens:
             return halves
-        return Text(memory.language.widen(str(halves), memory.lanes), FLOATS)
+        return memory.language.widen(halves, memory.lanes)
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         if memory.language.half_arrays:
@@ -92,9 +97,9 @@ class Halves(Half):
         kind = FLOAT if self.widens else HALF
         return memory.call("half_lane", index, lane, kind=kind)
 
-    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+    def save(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
         if memory.language.half_arrays:
-            return memory.set(index, memory.language.narrow(str(value), memory.lanes))
+            return memory.set(index, memory.language.narrow(expression(value), memory.lanes))
         return super().save(memory, index, value)
 
     def paired(self, language: Language) -> SliceCodec | None:
@@ -114,7 +119,7 @@ class HalvesOfImage(Floats):
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         value = super().lane(memory, index, lane)
-        return Text(memory.language.convert(memory.language.half, str(value)), HALF)
+        return memory.language.made(HALF, memory.lanes, value)
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,7 @@ class PairedHalves(Halves):
         return self._slice(memory, memory.call("words_at", index))
 
     def unpacked(self, memory: Buffer, pair: Operand, number: int) -> Expression:
-        return self._slice(memory, Text(f"{pair}.{('xy', 'zw')[number]}", INT))
+        return self._slice(memory, Member(expression(pair), ("xy", "zw")[number], INT))
 
     def _slice(self, memory: Buffer, words: Expression) -> Expression:
         """The slice of which two integers hold two halves each."""
@@ -145,7 +150,7 @@ class PairedHalves(Halves):
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         slice = self.load(memory, index)
-        return Text(f"{slice}[{lane}]", LANE[slice.type])
+        return Element(slice, lane, LANE[slice.type])
 
 
 @dataclass(frozen=True)
@@ -158,12 +163,13 @@ class Pairs:
     def stored(self) -> str:
         return {2: "pairs", 4: "pairs2", 8: "pairs4"}[self.together]
 
-    def part(self, memory: Buffer, number: int, value: object) -> str:
-        pair = "joined"
+    def part(self, memory: Buffer, number: int, value: Expression) -> Statement:
+        pair: Expression = Name("joined")
         if self.together > 2:
             memory.used.add(self.stored)
-            pair = f"joined.pair[{number // 2}]"
-        return f"{pair}.{('xy', 'zw')[number % 2]} = {memory.called('half_words')}({value});"
+            pair = Element(Member(pair, "pair", PAIR), number // 2)
+        words = Member(pair, ("xy", "zw")[number % 2], INT)
+        return Assign(words, "=", Call(memory.called("half_words"), value))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...language import FLOAT, FLOATS, INT, Call, Expression, Operand, Text
+from ...language import FLOAT, FLOATS, INT, Call, Cast, Expression, Operand
+from ...language.statement import Statement
 from ..memory import Buffer
 from .codec import ElementCodec
 
@@ -51,7 +52,7 @@ class Numbers(ElementCodec):
 
     def _value(self, stored: Expression) -> Expression:
         # Functions such as max() do not take a char together with an int.
-        value = Text(f"({self.element}){stored}", self.element) if self.narrow else stored
+        value = Cast(self.element, stored, self.element) if self.narrow else stored
         return self._less_zero(value)
 
 
@@ -91,8 +92,8 @@ class Packed(Numbers):
     def at(self, memory: Buffer, place: Operand) -> Expression:
         return memory.call(self._calls.read, place, kind=INT)
 
-    def put(self, memory: Buffer, place: Operand, value: object) -> str:
-        return f"{memory.called(self._calls.store)}({memory.name}, {place}, {value});"
+    def put(self, memory: Buffer, place: Operand, value: Operand) -> Statement:
+        return memory.do(self._calls.store, place, value)
 
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
         return self.load(memory, start + offset)
@@ -102,13 +103,12 @@ class Packed(Numbers):
         return Call(f"vec{memory.lanes}", *lanes, type=FLOATS)
 
     def save_lanes(
-        self, memory: Buffer, place: Operand, value: object, aligned: bool = False
-    ) -> str:
-        store = memory.called(self._calls.store_words if aligned else self._calls.store_slice)
-        integers = self._integers(memory, self._whole_numbers, value)
-        return f"{store}({memory.name}, {place}, {integers});"
+        self, memory: Buffer, place: Operand, value: Operand, aligned: bool = False
+    ) -> Statement:
+        store = self._calls.store_words if aligned else self._calls.store_slice
+        return memory.do(store, place, self._integers(memory, self._whole_numbers, value))
 
     def _value(self, stored: Expression) -> Expression:
         if self.element == INT:
             return stored
-        return self._less_zero(Text(f"float({stored})", FLOAT))
+        return self._less_zero(Call("float", stored, type=FLOAT))

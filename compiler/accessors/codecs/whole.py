@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...language import FLOAT, FLOATS, Expression, Operand, Text
+from ...language import FLOATS, Expression, Operand, Real
+from ...language.statement import Statement
 from ..memory import Buffer
 from .codec import SliceCodec
 
@@ -34,12 +35,12 @@ class Whole(SliceCodec):
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         return memory.call(self._lane, index, lane, self._least)
 
-    def save(self, memory: Buffer, index: Operand, value: object) -> str:
-        return f"{memory.called(self._save)}({memory.name}, {index}, {value}, {self._least});"
+    def save(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
+        return memory.do(self._save, index, value, self._least)
 
     @property
     def _least(self) -> Expression:
-        return Text(f"{self.least}.0f", FLOAT)
+        return Real(self.least)
 
 
 BYTES = Whole("byte", "load_bytes", "byte_lane", "store_bytes")

@@ -1,5 +1,5 @@
-"""WGSL, printed from the text of kernels."""
+"""WGSL, printed from the statements of kernels and the definitions of intrinsics in GLSL."""
 
-from .kernel import Printed, print_kernel
+from .kernel import print_kernel
 
-__all__ = ["Printed", "print_kernel"]
+__all__ = ["print_kernel"]

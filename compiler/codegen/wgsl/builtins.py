@@ -1,4 +1,4 @@
-"""The functions and variables of GLSL that kernel text names, in WGSL."""
+"""The functions and variables of GLSL that kernels name, in WGSL."""
 
 from __future__ import annotations
 
@@ -55,11 +55,15 @@ KNOWN = frozenset(
 )
 """All functions of GLSL that have a counterpart."""
 
-VARIABLES = {"gl_GlobalInvocationID": Value("work_item", "uvec3")}
+VARIABLES = {
+    "gl_GlobalInvocationID": Value("work_item", "uvec3"),
+    "true": Value("true", "bool"),
+    "false": Value("false", "bool"),
+}
 
 
 class Unprintable(ValueError):
-    """Kernel text that names what WGSL does not know, or that it cannot express."""
+    """A kernel that names what WGSL does not know, or that it cannot express."""
 
 
 def builtin(function: str, arguments: Sequence[Value]) -> Value:

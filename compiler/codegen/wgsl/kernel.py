@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ...errors import RenderError
 from ...language import WGSL
-from ...language.kernel import ParseError, parse_definitions, parse_statements
-from ...language.kernel.tree import Function, Macro
+from ...language.statement import Printed, Statements
 from ..intrinsics import defined_text, intrinsics
 from .builtins import Unprintable
+from .definitions import Function, Macro
+from .parse import ParseError, parse_definitions
 from .printer import Printer
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A kernel's text in WGSL."""
+def print_kernel(template: str, body: Statements, arrays: Mapping[str, str]) -> Printed:
+    """The text of a kernel in WGSL; `arrays` has the types of buffers and local memory.
 
-    body: str
-    """Its statements, indented."""
-    functions: tuple[str, ...]
-    """The functions that it calls."""
-    atomic: frozenset[str]
-    """The arrays of which elements are changed atomically."""
-
-
-def print_kernel(template: str, body: str, arrays: Mapping[str, str]) -> Printed:
-    """A kernel's rendered text in WGSL; `arrays` has the types of buffers and local memory.
-
-    RenderError that names the template, for text that is not in the kernel language and for
-    functions that WGSL does not have.
+    RenderError that names the template, for definitions that are not in GLSL and for functions that
+    WGSL does not have.
     """
     try:
-        statements = parse_statements(body)
         printer = Printer(arrays, _Definitions(), frozenset())
-        lines = printer.statements(statements)
+        lines = printer.statements(body)
         atomic = frozenset(printer.changed)
         if atomic:
             printer = Printer(arrays, _Definitions(), atomic)
-            lines = printer.statements(statements)
+            lines = printer.statements(body)
     except (ParseError, Unprintable) as error:
         raise RenderError(f"{template}, for WGSL: {error}") from error
     # Bindings that a kernel does not name are left out of its layout.

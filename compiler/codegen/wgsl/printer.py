@@ -1,4 +1,4 @@
-"""The printer of WGSL: from the trees of a kernel's text to lines, with the types of all values.
+"""The printer of WGSL: from statements to lines, with the types of all values.
 
 WGSL has no macros and no conditional operator, and its expressions change nothing.
 """
@@ -7,10 +7,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from ...language.kernel import tree
+from ...language import (
+    WGSL,
+    Call,
+    Choice,
+    Element,
+    Expression,
+    Member,
+    Name,
+    Number,
+    Numeral,
+    Operation,
+    Real,
+    Step,
+    Unary,
+)
+from ...language.expression import Sum
+from ...language.statement import (
+    Assign,
+    Copy,
+    Declare,
+    Evaluate,
+    For,
+    If,
+    Remark,
+    Return,
+    Simple,
+    Statement,
+    Statements,
+    While,
+    body,
+    indented,
+    remarked,
+    told,
+)
 from ...language.wrapping import STEP, WIDTH, wrapped
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
+from .definitions import Function, Macro, within
 from .types import known, scalar, vector, wgsl
 from .values import (
     ATOM,
@@ -21,14 +56,24 @@ from .values import (
     chosen,
     constructed,
     filled,
-    number,
+    numeral,
     shift,
     unary,
 )
 from .words import named
 
-Definitions = Mapping[str, Sequence[tree.Function | tree.Macro]]
+Definitions = Mapping[str, Sequence[Function | Macro]]
 """What intrinsics stand for: functions by their types, or a macro."""
+
+LANES = 4
+
+
+@dataclass
+class _Variable:
+    type: str
+    """As GLSL has it."""
+    changes: bool = False
+    """Whether a statement after its declaration changes it."""
 
 
 class Printer:
@@ -38,8 +83,8 @@ class Printer:
         self, arrays: Mapping[str, str], intrinsics: Definitions, atomic: frozenset[str]
     ) -> None:
         """`atomic` names the arrays of which elements are changed atomically."""
-        self._scopes: list[dict[str, str]] = [dict(arrays)]
-        """The type of each variable, in the scopes from the outside in."""
+        self._scopes = [{name: _Variable(type) for name, type in arrays.items()}]
+        """The variables in the scopes from the outside in."""
         self._intrinsics, self._atomic = intrinsics, atomic
         self._calls: dict[tuple[str, tuple[str, ...]], Value] = {}
         """Name and result of each function that is printed, by the intrinsic and its arguments."""
@@ -56,79 +101,82 @@ class Printer:
 
     # -- statements ---------------------------------------------------------------------------
 
-    def statements(self, body: Sequence[tree.Statement]) -> list[str]:
+    def statements(self, found: Statements) -> list[str]:
         """The lines of statements in a scope of their own."""
         lines: list[str] = []
+        declared: list[tuple[int, _Variable]] = []
         self._width -= len(STEP)
-        with self._scope({}):
-            for statement in body:
-                if isinstance(statement, tree.Comment) and statement.trailing and lines:
-                    lines[-1] += f"  {statement.text}"
-                else:
-                    lines += self._statement(statement)
+        visible = frozenset(name for scope in self._scopes for name in scope)
+        with self._scope() as scope:
+            for statement in told(found.items, visible):
+                place = len(lines)
+                lines += self._statement(statement)
+                if isinstance(statement, Declare) and statement.value is not None:
+                    declared.append((place, scope[statement.name]))
+        for place, variable in declared:
+            if variable.changes:
+                lines[place] = lines[place].replace("let", "var", 1)
         self._width += len(STEP)
         return lines
 
     @contextmanager
-    def _scope(self, variables: dict[str, str]) -> Iterator[None]:
-        self._scopes.append(variables)
-        yield
+    def _scope(self) -> Iterator[dict[str, _Variable]]:
+        self._scopes.append({})
+        yield self._scopes[-1]
         self._scopes.pop()
 
-    def _statement(self, statement: tree.Statement) -> list[str]:
-        if isinstance(statement, tree.Comment):
+    def _statement(self, statement: Statement) -> list[str]:
+        if isinstance(statement, Remark):
             return [statement.text]
-        if isinstance(statement, tree.Block):
-            return ["{", *_indented(self.statements(statement.body)), "}"]
-        if isinstance(statement, tree.If):
+        if isinstance(statement, Copy):
+            return ["{", *indented(self.statements(statement.body)), "}"]
+        if isinstance(statement, If):
             return self._if(statement)
-        if isinstance(statement, tree.For):
+        if isinstance(statement, For):
             return self._for(statement)
-        if isinstance(statement, tree.While):
+        if isinstance(statement, While):
             head = f"while {self._condition(statement.condition)}"
             return self._headed(head, self.statements(statement.body))
-        if isinstance(statement, tree.Evaluate) and isinstance(statement.value, tree.Call):
+        if isinstance(statement, Evaluate) and isinstance(statement.value, Call):
             expanded = self._expanded(statement.value)
             if expanded:
                 return [line for each in expanded for line in self._statement(each)]
-        texts = self._simple(statement)
-        return [line for text in texts for line in wrapped(f"{text};", self._width)]
+        *first, last = (f"{text};" for text in self._simple(statement))
+        remark = statement.remark if isinstance(statement, Assign | Declare) else ""
+        first_lines = [line for text in first for line in wrapped(text, self._width)]
+        return [*first_lines, *remarked(last, remark, self._width)]
 
-    def _simple(self, statement: tree.Statement) -> list[str]:
+    def _simple(self, statement: Simple) -> list[str]:
         """A statement without others in it, and then the steps of variables in it."""
         text = self._without_steps(statement)
         steps = [_step(named(name), by) for name, by in self._steps.items()]
         self._steps = {}
         return [text, *steps] if text else steps
 
-    def _without_steps(self, statement: tree.Statement) -> str:
-        if isinstance(statement, tree.Declare):
+    def _without_steps(self, statement: Simple) -> str:
+        if isinstance(statement, Declare):
             return self._declaration(statement)
-        if isinstance(statement, tree.Assign):
+        if isinstance(statement, Assign):
             return self._assignment(statement)
-        if isinstance(statement, tree.Return):
+        if isinstance(statement, Return):
             value = statement.value
-            return f"return {self.expression(value).text}" if value else "return"
-        if isinstance(statement, tree.Jump):
-            return statement.word
-        assert isinstance(statement, tree.Evaluate)
-        value = statement.value
-        text = self.expression(value).text
-        return "" if isinstance(value, tree.Step) else text
+            return "return" if value is None else f"return {self.expression(value).text}"
+        text = self.expression(statement.value).text
+        return "" if isinstance(statement.value, Step) else text
 
-    def _declaration(self, declared: tree.Declare) -> str:
-        name, type = named(declared.name), wgsl(declared.type)
-        if declared.size is not None:
-            self._scopes[-1][declared.name] = f"{declared.type}[]"
-            return f"var {name}: array<{type}, {self.expression(declared.size).text}>"
-        value = declared.value and self.expression(_straight(declared.value))
-        self._scopes[-1][declared.name] = declared.type
-        if not value:
-            return f"var {name}: {type}"
-        return f"{'var' if declared.changes else 'let'} {name} = {value.text}"
+    def _declaration(self, declared: Declare) -> str:
+        """What declares a variable, which changes if nothing else is known."""
+        name, type = named(declared.name), WGSL.name_of(declared.type, LANES)
+        if declared.size:
+            self._scopes[-1][declared.name] = _Variable(f"{type}[]")
+            return f"var {name}: array<{wgsl(type)}, {declared.size}>"
+        value = None if declared.value is None else self.expression(_straight(declared.value))
+        self._scopes[-1][declared.name] = _Variable(type)
+        return f"let {name} = {value.text}" if value else f"var {name}: {wgsl(type)}"
 
-    def _assignment(self, statement: tree.Assign) -> str:
+    def _assignment(self, statement: Assign) -> str:
         target, value = self._place(statement.target), self.expression(statement.value)
+        self._change(statement.target)
         if statement.sign in ("<<=", ">>="):
             value = shift(value, target.type)
         elif statement.sign in ("&=", "|=", "^="):
@@ -137,39 +185,46 @@ class Printer:
             return f"atomicStore(&{target.text}, {value.text})"
         return f"{target.text} {statement.sign} {value.text}"
 
-    def _if(self, statement: tree.If) -> list[str]:
+    def _change(self, target: Expression) -> None:
+        """Tell that the variable changes of which `target` is a part."""
+        while isinstance(target, Element | Member):
+            target = target.parts[0]
+        found = self._found(target.text)
+        if found:
+            found.changes = True
+
+    def _if(self, statement: If) -> list[str]:
         lines = self._headed(
             f"if {self._condition(statement.condition)}",
             self.statements(statement.then),
-            alone=not statement.other,
+            alone=not statement.other.items,
         )
-        if not statement.other:
+        other = statement.other.items
+        if not other:
             return lines
         others = self.statements(statement.other)
-        if len(statement.other) == 1 and isinstance(statement.other[0], tree.If):
+        if len(other) == 1 and isinstance(other[0], If):
             return [*lines[:-1], f"}} else {others[0]}", *others[1:]]
         return [*lines[:-1], *self._headed("} else", others, alone=False)]
 
-    def _for(self, statement: tree.For) -> list[str]:
-        with self._scope({}):
-            start = [text for each in statement.start for text in self._simple(each)]
-            condition = self._condition(statement.condition) if statement.condition else ""
-            body = self.statements(statement.body)
-            steps = [text for each in statement.step for text in self._simple(each)]
-        if len(start) > 1 or len(steps) > 1:
-            raise Unprintable("a loop declares or changes several variables; WGSL takes one")
-        head = "; ".join(("".join(start), condition, "".join(steps)))
-        return self._headed(f"for ({head})", body)
+    def _for(self, statement: For) -> list[str]:
+        with self._scope():
+            start = self._declaration(statement.start) if statement.start else ""
+            condition = self._condition(statement.condition)
+            lines = self.statements(statement.body)
+            (step,) = self._simple(statement.step)
+        head = "; ".join((start.replace("let", "var", 1), condition, step))
+        return self._headed(f"for ({head})", lines)
 
-    def _headed(self, head: str, body: Sequence[str], alone: bool = True) -> list[str]:
+    def _headed(self, head: str, inner: Sequence[str], alone: bool = True) -> list[str]:
         """A body in braces, on one line if it is short and nothing follows."""
-        if alone and len(body) == 1 and body[0].endswith(";"):
-            line = f"{head} {{ {body[0]} }}"
+        if alone and len(inner) == 1 and inner[0].endswith(";"):
+            line = f"{head} {{ {inner[0]} }}"
             if len(line) <= self._width:
                 return [line]
-        return [*wrapped(f"{head} {{", self._width), *_indented(body), "}"]
+        return [*wrapped(f"{head} {{", self._width), *indented(inner), "}"]
 
-    def _condition(self, condition: tree.Expression) -> str:
+    def _condition(self, condition: Expression) -> str:
         text = self.expression(condition).text
         if self._steps:
             raise Unprintable(f"the condition {text} changes a variable, which WGSL cannot")
@@ -177,120 +232,124 @@ class Printer:
 
     # -- expressions --------------------------------------------------------------------------
 
-    def expression(self, node: tree.Expression) -> Value:
+    def expression(self, node: Expression) -> Value:
         """An expression that is read."""
-        if isinstance(node, tree.Literal):
-            return number(node)
-        if isinstance(node, tree.Name):
-            return self._name(node.name)
-        if isinstance(node, tree.Binary):
-            return binary(node.sign, self.expression(node.left), self.expression(node.right))
-        if isinstance(node, tree.Call):
+        if isinstance(node, Name):
+            return self._name(node.text)
+        if isinstance(node, Number | Real | Numeral):
+            return numeral(node)
+        if isinstance(node, Sum):
+            return self.expression(node.written)
+        if isinstance(node, Operation):
+            sign, left, right = node.parts
+            return binary(sign, self.expression(left), self.expression(right))
+        if isinstance(node, Call):
             return self._call(node)
-        if isinstance(node, tree.Index):
+        if isinstance(node, Element):
             place = self._place(node)
             atomic = self._is_atomic(node)
             return Value(f"atomicLoad(&{place.text})", place.type) if atomic else place
-        if isinstance(node, tree.Member):
+        if isinstance(node, Member):
             return self._place(node)
-        if isinstance(node, tree.Unary):
-            return unary(node.sign, self.expression(node.operand))
-        if isinstance(node, tree.Choice):
+        if isinstance(node, Unary):
+            sign, operand = node.parts
+            return unary(sign, self.expression(operand))
+        if isinstance(node, Choice):
             return self._choice(node)
+        assert isinstance(node, Step)
         return self._stepped(node)
 
-    def _place(self, node: tree.Expression) -> Value:
+    def _place(self, node: Expression) -> Value:
         """A variable, or an element or lanes of one."""
-        if isinstance(node, tree.Index):
-            array, index = self._place(node.array), self.expression(node.index)
+        if isinstance(node, Element):
+            array, index = self._place(node.parts[0]), self.expression(node.parts[1])
             type = array.type
             element = type.removesuffix("[]") if type.endswith("[]") else scalar(type)
             return Value(f"{array.within(ATOM)}[{index.text}]", element)
-        if isinstance(node, tree.Member):
-            value = self._place(node.value)
-            type = vector(scalar(value.type), len(node.name))
-            return Value(f"{value.within(ATOM)}.{node.name}", type)
+        if isinstance(node, Member):
+            value, lanes = self._place(node.parts[0]), node.parts[1]
+            type = vector(scalar(value.type), len(lanes))
+            return Value(f"{value.within(ATOM)}.{lanes}", type)
         return self.expression(node)
 
-    def _is_atomic(self, node: tree.Expression) -> bool:
-        array = node.array if isinstance(node, tree.Index) else None
-        return isinstance(array, tree.Name) and array.name in self._atomic
+    def _is_atomic(self, node: Expression) -> bool:
+        return isinstance(node, Element) and node.parts[0].text in self._atomic
+
+    def _found(self, name: str) -> _Variable | None:
+        return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
 
     def _name(self, name: str) -> Value:
-        for scope in reversed(self._scopes):
-            if name in scope:
-                self.read.add(name)
-                by, text = self._steps.get(name, 0), named(name)
-                if not by:
-                    return Value(text, scope[name])
-                return Value(f"{text} {'+' if by > 0 else '-'} {abs(by)}", scope[name], SUM)
+        found = self._found(name)
+        if found:
+            self.read.add(name)
+            by, text = self._steps.get(name, 0), named(name)
+            if not by:
+                return Value(text, found.type)
+            return Value(f"{text} {'+' if by > 0 else '-'} {abs(by)}", found.type, SUM)
         if name in self._intrinsics:
-            return self._call(tree.Call(name, ()))
+            return self._call(Call(name))
         if name not in VARIABLES:
             raise Unprintable(f"no variable {name}")
         return VARIABLES[name]
 
-    def _stepped(self, node: tree.Step) -> Value:
+    def _stepped(self, node: Step) -> Value:
         """The value of a variable that the statement changes; the change follows the statement."""
-        if not isinstance(node.variable, tree.Name):
+        variable, by, first = node.parts
+        if not isinstance(variable, Name):
             raise Unprintable("within expressions, only variables can be changed")
-        name = node.variable.name
+        name = variable.text
         before = self._name(name)
-        self._steps[name] = self._steps.get(name, 0) + node.amount
-        return self._name(name) if node.first else before
+        self._change(variable)
+        self._steps[name] = self._steps.get(name, 0) + by
+        return self._name(name) if first else before
 
-    def _choice(self, node: tree.Choice) -> Value:
-        condition, before = self.expression(_straight(node.condition)), dict(self._steps)
-        one, other = self.expression(node.chosen), self.expression(node.other)
+    def _choice(self, node: Choice) -> Value:
+        condition, one, other = node.parts
+        depends, before = self.expression(_straight(condition)), dict(self._steps)
+        first, second = self.expression(one), self.expression(other)
         if self._steps != before:
-            raise Unprintable(f"what {condition.text} chooses changes a variable, in any case")
-        return chosen(condition, one, other)
+            raise Unprintable(f"what {depends.text} chooses changes a variable, in any case")
+        return chosen(depends, first, second)
 
     # -- calls --------------------------------------------------------------------------------
 
-    def _call(self, node: tree.Call) -> Value:
-        if node.function in ATOMICS:
-            place, value = node.arguments
-            assert isinstance(place, tree.Index) and isinstance(place.array, tree.Name)
-            self.changed.add(place.array.name)
+    def _call(self, node: Call) -> Value:
+        function, *given = node.parts
+        if function in ATOMICS:
+            place, value = given
+            self.changed.add(place.parts[0].text)
             target = self._place(place)
-            return called(
-                node.function,
-                (target._replace(text=f"&{target.text}"), self.expression(value)),
-                "void",
-            )
+            pointer = target._replace(text=f"&{target.text}")
+            return called(function, (pointer, self.expression(value)), "void")
         expanded = self._expanded(node)
         if expanded:
             (only,) = expanded
-            assert isinstance(only, tree.Evaluate)
             return self.expression(only.value)
-        arguments = [self.expression(each) for each in node.arguments]
-        if node.function in self._intrinsics:
-            function = self._function(node.function, tuple([each.type for each in arguments]))
-            return called(function.text, arguments, function.type)
-        if known(node.function):
-            return constructed(node.function, arguments)
-        return builtin(node.function, arguments)
+        arguments = [self.expression(each) for each in given]
+        if function in self._intrinsics:
+            made = self._function(function, tuple([each.type for each in arguments]))
+            return called(made.text, arguments, made.type)
+        if known(function):
+            return constructed(function, arguments)
+        return builtin(function, arguments)
 
-    def _expanded(self, node: tree.Call) -> Sequence[tree.Statement]:
+    def _expanded(self, node: Call) -> Sequence[Assign | Evaluate]:
         """What a macro stands for, if it takes an array, or is no longer than its call."""
-        macro = self._intrinsics[node.function][-1] if node.function in self._intrinsics else None
-        if not isinstance(macro, tree.Macro):
+        function, *arguments = node.parts
+        macro = self._intrinsics[function][-1] if function in self._intrinsics else None
+        if not isinstance(macro, Macro):
             return ()
-        value = isinstance(macro.body[0], tree.Evaluate) and len(macro.body) == 1
+        value = isinstance(macro.body[0], Evaluate) and len(macro.body) == 1
         short = max(macro.uses.values(), default=0) <= 1
-        if value and not short and not any(map(self._is_array, node.arguments)):
+        if value and not short and not any(map(self._is_array, arguments)):
             return ()
-        by = dict(zip(macro.parameters, node.arguments, strict=True))
-        for name, argument in by.items():
-            if macro.uses[name] > 1 and any(
-                isinstance(each, tree.Step) for each in tree.within(argument)
-            ):
-                raise Unprintable(f"{node.function} takes a variable that changes several times")
-        return [_replaced(each, by) for each in macro.body]
+        for name, argument in zip(macro.parameters, arguments, strict=True):
+            if macro.uses[name] > 1 and any(isinstance(each, Step) for each in within(argument)):
+                raise Unprintable(f"{function} takes a variable that changes several times")
+        return macro.called(*arguments)
 
-    def _is_array(self, node: tree.Expression) -> bool:
-        return isinstance(node, tree.Name) and self._name(node.name).type.endswith("[]")
+    def _is_array(self, node: Expression) -> bool:
+        return isinstance(node, Name) and self._name(node.text).type.endswith("[]")
 
     def _function(self, intrinsic: str, types: tuple[str, ...]) -> Value:
         """The function for arguments of such types, which is printed once."""
@@ -306,59 +365,46 @@ class Printer:
         """Print a function; its name, with the type of its result."""
         function = self._overload(intrinsic, types)
         outer, self._scopes, self._steps = (self._scopes, self._steps), self._scopes[:1], {}
-        with self._scope({each.name: each.type for each in function.parameters}):
-            # Parameters do not change in WGSL.
-            changing = [named(each.name) for each in function.parameters if each.changes]
-            lines = [f"var {each} = given_{each};" for each in changing]
-            lines += self.statements(function.body)
+        with self._scope() as scope:
+            scope.update({each.name: _Variable(each.type) for each in function.parameters})
+            lines = self.statements(function.body)
             result = function.type or self._result(function)
         self._scopes, self._steps = outer
+        # Parameters do not change in WGSL.
+        changing = [named(each) for each, variable in scope.items() if variable.changes]
+        copies = [f"var {each} = given_{each};" for each in changing]
         parameters = ", ".join(
-            f"{'given_' if each.changes else ''}{named(each.name)}: {wgsl(each.type)}"
-            for each in function.parameters
+            f"{'given_' if variable.changes else ''}{named(each)}: {wgsl(variable.type)}"
+            for each, variable in scope.items()
         )
         head = f"fn {name}({parameters}) -> {wgsl(result)} {{"
-        self.functions[name] = [head, *_indented(lines), "}"]
+        self.functions[name] = [head, *indented([*copies, *lines]), "}"]
         return Value(name, result)
 
-    def _result(self, function: tree.Function) -> str:
-        (only,) = function.body
-        assert isinstance(only, tree.Return) and only.value
+    def _result(self, function: Function) -> str:
+        (only,) = function.body.items
+        assert isinstance(only, Return) and only.value is not None
         return self.expression(only.value).type
 
-    def _overload(self, intrinsic: str, types: tuple[str, ...]) -> tree.Function:
+    def _overload(self, intrinsic: str, types: tuple[str, ...]) -> Function:
         for each in self._intrinsics[intrinsic]:
-            if isinstance(each, tree.Macro):
+            if isinstance(each, Macro):
                 (only,) = each.body
-                assert isinstance(only, tree.Evaluate)
                 pairs = zip(types, each.parameters, strict=True)
-                parameters = tuple(tree.Declare(type, name) for type, name in pairs)
-                return tree.Function("", intrinsic, parameters, (tree.Return(only.value),))
+                parameters = tuple(Declare(type, name) for type, name in pairs)
+                return Function("", intrinsic, parameters, body(Return(only.value)))
             if each.name == intrinsic and types == tuple(one.type for one in each.parameters):
                 return each
         raise Unprintable(f"no {intrinsic} of {', '.join(types)} in templates/intrinsics.toml")
 
 
-def _straight(condition: tree.Expression) -> tree.Expression:
+def _straight(condition: Expression) -> Expression:
     """What a choice depends on or a variable holds, without branches, which compile slowly."""
-    if isinstance(condition, tree.Binary) and condition.sign in ("&&", "||"):
-        left, right = _straight(condition.left), _straight(condition.right)
-        return tree.Binary(condition.sign[0], left, right)
+    if isinstance(condition, Operation) and condition.parts[0] in ("&&", "||"):
+        sign, left, right = condition.parts
+        return Operation(sign[0], _straight(left), _straight(right))
     return condition
-
-
-def _replaced(statement: tree.Statement, by: Mapping[str, tree.Expression]) -> tree.Statement:
-    """A statement of a macro, of its arguments."""
-    if isinstance(statement, tree.Assign):
-        target, value = tree.replaced(statement.target, by), tree.replaced(statement.value, by)
-        return tree.Assign(target, statement.sign, value)
-    assert isinstance(statement, tree.Evaluate)
-    return tree.Evaluate(tree.replaced(statement.value, by))
 
 
 def _step(variable: str, by: int) -> str:
     return f"{variable}{'++' if by > 0 else '--'}" if abs(by) == 1 else f"{variable} += {by}"
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [STEP + line for line in lines]

@@ -1,4 +1,4 @@
-"""The types of kernel text, and their names in WGSL.
+"""The types of kernels as GLSL names them, and their names in WGSL.
 
 An array's type is that of its elements with [] after it.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...language.kernel.tree import Literal
+from ...language import Number, Numeral, Real
 from .types import lanes, scalar, vector, wgsl
 
 LOGIC, BITS, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(8)
@@ -39,7 +39,7 @@ class Value(NamedTuple):
 
     text: str
     type: str
-    """In kernel text; that of an array has [] after that of its elements."""
+    """As GLSL has it; that of an array has [] after that of its elements."""
     level: int = ATOM
     literal: bool = False
     """Whether it is a number, which takes the type that it needs."""
@@ -55,12 +55,20 @@ class Value(NamedTuple):
         return f"({self.text})" if self.level == COMPARISON and "<" in self.text else self.text
 
 
-def number(node: Literal) -> Value:
-    text = node.text
-    if node.type == "float":
+def numeral(node: Number | Real | Numeral) -> Value:
+    text, type = node.text, node.type
+    if node.value == -(2**31):
+        return binary("-", unary("-", Value("2147483647", type)), Value("1", type))
+    if text.startswith("-"):
+        return unary("-", _magnitude(text[1:], type))
+    return _magnitude(text, type)
+
+
+def _magnitude(text: str, type: str) -> Value:
+    if type not in ("int", "uint"):
         text = text.removesuffix("f")
         text = LARGEST if float(text) > float(LARGEST) else text
-    return Value(text, node.type, literal=node.type != "bool")
+    return Value(text, type, literal=True)
 
 
 def common(values: Sequence[Value]) -> str:
@@ -93,8 +101,10 @@ def binary(sign: str, left: Value, right: Value) -> Value:
     elif level in (BITS, COMPARISON):
         left, right = filled(left, type), filled(right, type)
     before, after = _SIDES[level]
-    same = level in (LOGIC, BITS) and left.sign == sign
-    first, second = left.text if same else left.within(before), right.within(after)
+    first, second = (
+        side.text if level in (LOGIC, BITS) and side.sign == sign else side.within(least)
+        for side, least in ((left, before), (right, after))
+    )
     second = f"({second})" if second.startswith(sign) else second
     result = vector("bool", lanes(type)) if level == COMPARISON else type
     literal = left.literal and right.literal

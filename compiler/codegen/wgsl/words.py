@@ -22,5 +22,5 @@ RESERVED = frozenset(_WORDS.split())
 
 
 def named(name: str) -> str:
-    """A name of kernel text as one in WGSL."""
+    """A name of a kernel's variable as one in WGSL."""
     return f"{name}_" if name in RESERVED else name

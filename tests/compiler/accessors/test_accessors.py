@@ -11,8 +11,8 @@ from tflgpu.compiler.accessors import Accessor, Buffer, Linear, Position, Sliced
 from tflgpu.compiler.accessors.codecs import Floats, Numbers
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Shape, Tensor, Whole
-from tflgpu.compiler.language import GLSL, OPENCL, Language, Name
-from tflgpu.compiler.language.statement import Printer
+from tflgpu.compiler.language import FLOATS, GLSL, OPENCL, Language, Name
+from tflgpu.compiler.language.statement import Printer, Statements
 from tflgpu.compiler.ops.base import LINEAR, pack_slices
 from tflgpu.compiler.ops.base.storage import sliced_bytes
 from tflgpu.compiler.target import Target
@@ -28,8 +28,13 @@ TARGETS = {
 
 def stored(found: Accessor, position: Position) -> str:
     """The statements that store a slice, on one line."""
-    text = Printer(found.memory.language, found.lanes).text(found.write(position, "v"), frozenset())
-    return " ".join(text.split())
+    return text_of(found, found.write(position, V))
+
+
+def text_of(found: Accessor, statements: Statements) -> str:
+    """Statements on one line."""
+    printer = Printer(found.memory.language, found.lanes)
+    return " ".join(printer.printed(statements, frozenset()).body.split())
 
 
 def sliced(shape: Shape, lanes: int = LANES, array: str = "x") -> Sliced:
@@ -42,6 +47,7 @@ def linear(shape: Shape, array: str = "x") -> Linear:
 
 B, Y, X, S, C, INDEX = (Name(name) for name in "byxsci")
 GB, GY, GX, GS = (Name(name) for name in ("gb", "gy", "gx", "gs"))
+V = Name("v", FLOATS)
 
 
 def value(found: object, **names: int) -> int:
@@ -113,12 +119,12 @@ def test_constants_start_at_their_base() -> None:
     [
         (16, "v"),
         (3, "keep_lanes(v, 3)"),
-        (19, "(gs == 4) ? keep_lanes(v, 3) : v"),
+        (19, "gs == 4 ? keep_lanes(v, 3) : v"),
     ],
 )
 def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> None:
     accessor = sliced((2, 3, 5, channels), array="y")
-    assert accessor.keep_tail(Position(slice=GS), "v") == text
+    assert str(accessor.keep_tail(Position(slice=GS), V)) == text
 
 
 def places(accessor: Sliced, shape: tuple[int, ...]) -> list[int]:
@@ -190,7 +196,7 @@ def test_integers_of_8_bits_are_bytes(
     found = accessor("x", Tensor("x", (5, 7), dtype), LINEAR, Target(profile("cpu"), language))
     assert isinstance(found, Linear)
     assert (found.stored, found.element) == (stored, "int")
-    assert (str(found.read(INDEX)), found.assign(INDEX, "v")) == (read, written)
+    assert (str(found.read(INDEX)), text_of(found, found.assign(INDEX, V))) == (read, written)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +243,7 @@ def test_whole_numbers_are_floats_in_kernels(
     found = accessor("x", tensor, LINEAR, target)
     assert isinstance(found, Linear)
     assert (found.stored, found.element) == (f"uint{bits}", "float")
-    assert (str(found.read(INDEX)), found.assign(INDEX, "v")) == (read, written)
+    assert (str(found.read(INDEX)), text_of(found, found.assign(INDEX, V))) == (read, written)
     rows = accessor("x", tensor, LINEAR, target, by_slices=True)
     texts = {
         "opencl": f"store_lanes(x, gx * 8 + gs * 4, uint{bits}_numbers(v, 3));",

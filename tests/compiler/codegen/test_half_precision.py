@@ -15,7 +15,8 @@ from paths import DIGITS_MODEL
 import tflgpu
 from tflgpu.compiler.accessors import Buffer, Sliced
 from tflgpu.compiler.accessors.codecs import Half
-from tflgpu.compiler.language import OPENCL, Name
+from tflgpu.compiler.language import OPENCL, Call, Name
+from tflgpu.compiler.language.statement import Evaluate
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision, TargetName
 from tflgpu.compiler.pipeline import build, write
@@ -67,7 +68,8 @@ def test_half_accessors_name_no_language() -> None:
     view = Sliced.of(Buffer("x", OPENCL, 4), Half(), (1, 5, 7, 11))
     gs, gy, gx, i, c = (Name(name) for name in ("gs", "gy", "gx", "i", "c"))
     assert str(view.read(0, gy, gx, gs)) == "load_half(x, (gs * 5 + gy) * 7 + gx)"
-    assert view.assign(i, "v") == "store_half(x, i, v);"
+    stored = Call("store_half", Name("x"), i, Name("v"))
+    assert view.assign(i, Name("v")).items == (Evaluate(stored),)
     assert str(view.lane(0, 0, 0, c)) == "half_lane(x, c / 4 * 35, c % 4)"
 
 

@@ -19,7 +19,8 @@ from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.accessors import Buffer, Sliced
 from tflgpu.compiler.accessors.codecs import BYTES
 from tflgpu.compiler.keep_f32 import relative_error
-from tflgpu.compiler.language import OPENCL, Name
+from tflgpu.compiler.language import OPENCL, Call, Name
+from tflgpu.compiler.language.statement import Evaluate
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Precision, TargetName
 from tflgpu.runtime.plan.storage import storage_of
@@ -188,7 +189,8 @@ def test_byte_accessors_name_no_language() -> None:
     view = Sliced.of(Buffer("x", OPENCL, 4), replace(BYTES, least=-128), (1, 5, 7, 11))
     gs, gy, gx, i, c = (Name(name) for name in ("gs", "gy", "gx", "i", "c"))
     assert str(view.read(0, gy, gx, gs)) == "load_bytes(x, (gs * 5 + gy) * 7 + gx, -128.0f)"
-    assert view.assign(i, "v") == "store_bytes(x, i, v, -128.0f);"
+    stored = Call("store_bytes", Name("x"), i, Name("v"), -128.0)
+    assert view.assign(i, Name("v")).items == (Evaluate(stored),)
     assert str(view.lane(0, 0, 0, c)) == "byte_lane(x, c / 4 * 35, c % 4, -128.0f)"
     assert str(view.entry(i)) == "byte_lane(x, i / 4, i % 4, -128.0f)"
 

@@ -1,4 +1,4 @@
-"""WGSL, printed from the text of kernels."""
+"""WGSL, printed from the statements of kernels and from definitions in GLSL."""
 
 from __future__ import annotations
 
@@ -10,8 +10,23 @@ from graphs import call, ints, model, parts, x
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.codegen.wgsl import Printed, print_kernel
+from tflgpu.compiler.codegen.wgsl import print_kernel
+from tflgpu.compiler.codegen.wgsl.definitions import Function
+from tflgpu.compiler.codegen.wgsl.parse import ParseError, parse_definitions
 from tflgpu.compiler.errors import RenderError
+from tflgpu.compiler.language import FLOATS, INT, INTS, Element, Name, Number, Step
+from tflgpu.compiler.language.statement import (
+    Assign,
+    Copy,
+    Declare,
+    Evaluate,
+    If,
+    Printed,
+    Return,
+    Statement,
+    Statements,
+    While,
+)
 
 ARRAYS = {
     **{"x": "vec4[]", "y": "vec4[]", "rows": "float[]", "words": "uint[]", "numbers": "int[]"},
@@ -21,12 +36,15 @@ ARRAYS = {
 
 
 def printed(text: str) -> Printed:
-    return print_kernel("some.jinja", text, ARRAYS)
+    """The statements of a text in GLSL in WGSL."""
+    (function,) = parse_definitions(f"int of() {{\n{text}\n}}")
+    assert isinstance(function, Function)
+    return print_kernel("some.jinja", function.body, ARRAYS)
 
 
-def body(text: str) -> str:
-    """The statements in WGSL, not indented as a whole."""
-    return "\n".join(lines(printed(text)))
+def body(*statements: Statement) -> str:
+    """Statements in WGSL, not indented as a whole."""
+    return "\n".join(lines(print_kernel("some.jinja", Statements(statements), ARRAYS)))
 
 
 def lines(found: Printed) -> list[str]:
@@ -40,35 +58,46 @@ def lines(found: Printed) -> list[str]:
         ("int at; at = gx * 4;", "let at = gx * 4;"),
         ("int at = gx; at += 1;", "var at = gx;\nat += 1;"),
         ("vec4 sum;", "var sum: vec4f;"),
-        ("ivec4 at[3]; at[0] = ivec4(gx);", "var at: array<vec4i, 3>;\nat[0] = vec4i(gx);"),
-        ("{ { y[0] = v; } }", "y[0] = v;"),
-        ("{ int at = 1; y[at] = v; }", "{\n  let at = 1;\n  y[at] = v;\n}"),
         ("float override = 0.5f;", "let override_ = 0.5;"),
         ("f = -3.4028235e+38f;", "f = -3.40282346e+38;"),
-        ("f = 2.0f * f;  // RELU", "f = 2.0 * f;  // RELU"),
         ("// one by one\nf = f;", "// one by one\nf = f;"),
     ],
 )
 def test_variables_are_let_unless_they_change(text: str, wgsl: str) -> None:
-    assert body(text) == wgsl
+    assert "\n".join(lines(printed(text))) == wgsl
+
+
+A, AT, GX = (Name(name) for name in ("a", "at", "gx"))
+
+
+def test_declarations_of_arrays_and_of_inner_blocks() -> None:
+    assert body(Declare(INTS, "at", 3)) == "var at: array<vec4i, 3>;"
+    store = Assign(Element(Name("y"), AT, FLOATS), "=", Name("v", FLOATS), "  // RELU")
+    inner = Copy(Statements((Declare(INT, "at", value=Number(1)), store)), repeated=True)
+    assert body(inner, inner).startswith("{\n  let at = 1;\n  y[at] = v;  // RELU\n}\n{\n")
+
+
+def test_statements_that_templates_alone_have() -> None:
+    outside = If(GX >= 5, Statements((Return(),)), Statements(()))
+    assert body(outside) == "if gx >= 5 { return; }"
+    loop = While(A < 3, Statements((Evaluate(Step(A, 1)),)))
+    assert body(loop) == "while a < 3 { a++; }"
 
 
 @pytest.mark.parametrize(
     ("text", "wgsl"),
     [
-        ("if (gx >= 5) return;", "if gx >= 5 { return; }"),
         ("if (a < b) a++; else b--;", "if a < b {\n  a++;\n} else {\n  b--;\n}"),
         ("if (a < 1) a = 1; else if (a < 2) a = 2;",
          "if a < 1 {\n  a = 1;\n} else if a < 2 { a = 2; }"),
         ("for (int s = 0; s < 4; s++) f += rows[s];",
          "for (var s = 0; s < 4; s++) { f += rows[s]; }"),
         ("for (; b > 0; b >>= 1) a *= a;", "for (; b > 0; b >>= 1u) { a *= a; }"),
-        ("while (a < b && !(b < 3)) { a++; continue; }",
-         "while a < b && !(b < 3) {\n  a++;\n  continue;\n}"),
+        ("if (a < b && !(b < 3)) { a++; b++; }", "if a < b && !(b < 3) {\n  a++;\n  b++;\n}"),
     ],
 )  # fmt: skip
 def test_control_flow(text: str, wgsl: str) -> None:
-    assert body(text) == wgsl
+    assert "\n".join(lines(printed(text))) == wgsl
 
 
 @pytest.mark.parametrize(
@@ -99,12 +128,13 @@ def test_control_flow(text: str, wgsl: str) -> None:
     ],
 )  # fmt: skip
 def test_expressions_have_explicit_types(text: str, wgsl: str) -> None:
-    assert body(text) == wgsl
+    assert "\n".join(lines(printed(text))) == wgsl
 
 
 def test_steps_within_expressions_become_statements() -> None:
-    assert body("v = x[a++];") == "v = x[a];\na++;"
-    assert body("v = x[a++] + x[a++] * rows[a];") == "v = x[a] + x[a + 1] * rows[a + 2];\na += 2;"
+    assert lines(printed("v = x[a++];")) == ["v = x[a];", "a++;"]
+    both = lines(printed("v = x[a++] + x[a++] * rows[a];"))
+    assert both == ["v = x[a] + x[a + 1] * rows[a + 2];", "a += 2;"]
 
 
 def test_intrinsics_of_values_are_functions() -> None:
@@ -161,30 +191,41 @@ def test_arrays_that_work_items_share_words_of_are_atomic() -> None:
             "some.jinja, for WGSL: no function lgamma in WGSL: add it to .* or define",
         ),
         ("f = missing;", "no variable missing"),
-        ("f = f @ f;", "cannot read '@' in: f = f @ f;"),
-        ("f = (f;", r"expected '\)', not ';', in: f = \( f ;"),
-        ("if (a < 1) {", "the text ends within a block"),
         ("f = a < 1 ? rows[b++] : f;", "changes a variable, in any case"),
-        ("if (a++ < 1) return;", "changes a variable, which WGSL cannot"),
+        ("if (a++ < 1) a = 1;", "changes a variable, which WGSL cannot"),
         ("v = load_lanes(rows, a++);", "takes a variable that changes several times"),
         ("f = power(f, a);", "no power of float, int in templates/intrinsics.toml"),
     ],
 )
-def test_text_that_cannot_be_printed_is_an_error(text: str, message: str) -> None:
+def test_statements_that_cannot_be_printed_are_an_error(text: str, message: str) -> None:
     with pytest.raises(RenderError, match=message):
+        printed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f = f @ f;", "cannot read '@' in: f = f @ f;"),
+        ("f = (f;", r"expected '\)', not ';', in: int of \( \) { f = \( f ;"),
+        ("if (a < 1) {", "the text ends within a block"),
+    ],
+)
+def test_definitions_that_cannot_be_read_are_an_error(text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
         printed(text)
 
 
 def test_long_lines_are_continued() -> None:
     terms = " + ".join(f"rows[{number} * a]" for number in range(12))
-    first, second = body(f"f = {terms};").splitlines()
+    first, second = lines(printed(f"f = {terms};"))
     assert f"{first} {second.strip()}" == f"f = {terms};"
     assert max(len(first), len(second)) <= 100
     assert second.startswith("    + rows")
 
 
 def test_arrays_that_a_kernel_does_not_name_are_bound_in_any_case() -> None:
-    text = print_kernel("some.jinja", "y[0] = 1;", {"x": "int[]", "y": "int[]"}).body
+    store = Assign(Element(Name("y"), 0), "=", Number(1))
+    text = print_kernel("some.jinja", Statements((store,)), {"x": "int[]", "y": "int[]"}).body
     assert text == "  _ = &x;\n  y[0] = 1;"
 
 

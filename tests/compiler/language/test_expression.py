@@ -106,7 +106,7 @@ def test_sums_and_products(coordinate: Expression, step: int, start: int) -> Non
         (minimum(3, 1) + maximum(3, 1) + clamp(9, 0, 5), "9"),
         (minimum(X + Y, 6) // 4, "min(x + y, 6) / 4"),
         (Operation(">>", X + 1, Y) + 2, "((x + 1) >> y) + 2"),
-        (select(X < 3, Element("at", Y + 1), 0), "x < 3 ? at[y + 1] : 0"),
+        (select(X < 3, Element(Name("at"), Y + 1), 0), "x < 3 ? at[y + 1] : 0"),
         (select(X < 3, Y, 0) * 5, "(x < 3 ? y : 0) * 5"),
         (every(X >= 0, TRUE, (X < 5) & (Y < 7)), "x >= 0 && x < 5 && y < 7"),
         ((X.equals(0) | (Y < 5)) & (Y >= 0), "(x == 0 || y < 5) && y >= 0"),

@@ -1,0 +1,68 @@
+"""What intrinsics stand for, read from their definitions in GLSL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+
+from ...language import Expression, Name
+from ...language.statement import Assign, Declare, Evaluate, Statements
+
+
+@dataclass(frozen=True)
+class Function:
+    type: str
+    name: str
+    parameters: tuple[Declare, ...]
+    body: Statements
+
+
+@dataclass(frozen=True)
+class Macro:
+    name: str
+    parameters: tuple[str, ...]
+    body: tuple[Assign | Evaluate, ...]
+    """A single Evaluate if it stands for an expression."""
+    uses: Mapping[str, int] = field(compare=False)
+    """How often the body names each parameter."""
+
+    @classmethod
+    def of(
+        cls, name: str, parameters: tuple[str, ...], body: tuple[Assign | Evaluate, ...]
+    ) -> Macro:
+        named = [part for each in body for root in _parts(each) for part in within(root)]
+        return cls(name, parameters, body, {each: named.count(Name(each)) for each in parameters})
+
+    def called(self, *arguments: Expression) -> list[Assign | Evaluate]:
+        """The statements for these arguments."""
+        by = dict(zip(self.parameters, arguments, strict=True))
+        return [
+            Assign(replaced(each.target, by), each.sign, replaced(each.value, by))
+            if isinstance(each, Assign)
+            else Evaluate(replaced(each.value, by))
+            for each in self.body
+        ]
+
+
+def _parts(statement: Assign | Evaluate) -> tuple[Expression, ...]:
+    target = (statement.target,) if isinstance(statement, Assign) else ()
+    return (*target, statement.value)
+
+
+def within(node: Expression) -> Iterator[Expression]:
+    """An expression and everything in it."""
+    yield node
+    for part in node.operands:
+        yield from within(part)
+
+
+def replaced(node: Expression, by: Mapping[str, Expression]) -> Expression:
+    """An expression of a definition with other expressions for names."""
+    if isinstance(node, Name):
+        return by.get(node.text, node)
+    made = copy(node)
+    made.parts = tuple(
+        [replaced(part, by) if isinstance(part, Expression) else part for part in node.parts]
+    )
+    return made
