@@ -31,6 +31,9 @@ from .types import BOOL, EXACT, FLOAT, INT, LANE, WHOLE
 
 Operand = Union["Expression", int, float]
 
+_TRUTHS = frozenset({OR, AND, EQUALITY, COMPARISON})
+"""The levels of operators that give truth values."""
+
 
 class Expression:
     """An expression; `parts` are what it consists of, in the order that its class says."""
@@ -367,21 +370,24 @@ class Operation(Expression):
     __slots__ = ()
 
     def __init__(self, sign: str, left: Expression, right: Expression) -> None:
-        level = INFIX[sign]
-        compares = level in (OR, AND, EQUALITY, COMPARISON)
-        left, right = alike(left, right)
-        kind = BOOL if compares else common_type(left, right)
-        super().__init__(kind, level, (sign, left, right))
+        level, kind = INFIX[sign], left.type
+        if kind != right.type:
+            left, right = alike(left, right)
+            kind = common_type(left, right)
+        super().__init__(BOOL if level in _TRUTHS else kind, level, (sign, left, right))
 
     def _print(self) -> str:
         sign, left, right = self.parts
         level = self.level
         # Where languages differ in what binds tighter, or compilers warn, parentheses tell.
-        around = UNARY if level in (BITS, SHIFT) else BITS if level in (OR, AND) else level
-        first, second = (
-            side.text if side.level == level in (OR, AND) else side.within(least)
-            for side, least in ((left, around), (right, max(around, level + 1)))
-        )
+        if level in (OR, AND):
+            first, second = (
+                side.text if side.level == level else side.within(BITS) for side in (left, right)
+            )
+        elif level in (BITS, SHIFT):
+            first, second = left.within(UNARY), right.within(UNARY)
+        else:
+            first, second = left.within(level), right.within(level + 1)
         return f"{first} {sign} {second}"
 
 

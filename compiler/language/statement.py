@@ -103,7 +103,10 @@ class Copy:
     """Whether it is one of several rounds of a loop, which declare the same."""
 
 
-Simple = Evaluate | Declare | Assign | Return
+Remarked = Declare | Assign
+"""Statements with remarks."""
+
+Simple = Remarked | Evaluate | Return
 """Statements without others in them."""
 
 Statement = Remark | Simple | For | While | If | Copy
@@ -245,9 +248,9 @@ class Printer:
         return lines
 
     def _printed(self, item: Statement, visible: frozenset[str], width: int) -> list[str]:
-        if isinstance(item, Assign | Declare):
+        if isinstance(item, Remarked):
             return remarked(f"{self._simple(item)};", item.remark, width)
-        if isinstance(item, Evaluate | Return):
+        if isinstance(item, Simple):
             return wrapped(f"{self._simple(item)};", width)
         if isinstance(item, For):
             start = self._simple(item.start) if item.start else ""

@@ -33,6 +33,7 @@ from ...language.statement import (
     For,
     If,
     Remark,
+    Remarked,
     Return,
     Simple,
     Statement,
@@ -142,7 +143,7 @@ class Printer:
             if expanded:
                 return [line for each in expanded for line in self._statement(each)]
         *first, last = (f"{text};" for text in self._simple(statement))
-        remark = statement.remark if isinstance(statement, Assign | Declare) else ""
+        remark = statement.remark if isinstance(statement, Remarked) else ""
         first_lines = [line for text in first for line in wrapped(text, self._width)]
         return [*first_lines, *remarked(last, remark, self._width)]
 
