@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..language import FLOAT, FLOATS, Call, Element, Expression, Language, Name, Operand, expression
 from ..language.statement import Assign, Evaluate, Statement
@@ -23,6 +24,11 @@ class Buffer:
     texel = 0
     """Bytes of a texel of an image buffer; 0 for a buffer."""
 
+    @cached_property
+    def variable(self) -> Name:
+        """What kernels call the array."""
+        return Name(self.name)
+
     def called(self, intrinsic: str) -> str:
         """The name of an intrinsic, which the kernel then needs."""
         self.used.add(intrinsic)
@@ -30,11 +36,11 @@ class Buffer:
 
     def call(self, intrinsic: str, *arguments: Operand, kind: str = FLOAT) -> Expression:
         """The call of an intrinsic with the array."""
-        return Call(self.called(intrinsic), Name(self.name), *arguments, type=kind)
+        return Call(self.called(intrinsic), self.variable, *arguments, type=kind)
 
     def element(self, index: Operand, kind: str = FLOAT) -> Expression:
         """The element at an index."""
-        return Element(Name(self.name), index, kind)
+        return Element(self.variable, index, kind)
 
     def lane(self, index: Operand, lane: Operand) -> Expression:
         """One lane of an element that is a slice of floats."""
@@ -50,7 +56,7 @@ class Buffer:
 
     def set(self, index: Operand, value: Operand) -> Statement:
         """The statement that stores a value as the element at an index."""
-        return Assign(Element(Name(self.name), index), "=", expression(value))
+        return Assign(Element(self.variable, index), "=", expression(value))
 
 
 @dataclass(frozen=True)

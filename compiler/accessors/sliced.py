@@ -14,7 +14,6 @@ from ..language import (
     Call,
     Element,
     Expression,
-    Name,
     Number,
     Operand,
     Operation,
@@ -188,7 +187,7 @@ class Sliced(Slices):
 
     def pair_at(self, start: Expression, number: Operand = 0) -> Expression:
         """A pair of slices, by the index of an even slice and the number of pairs after it."""
-        return Element(Name(self.array), Operation(">>", start, Number(1)) + number, PAIR)
+        return Element(self.memory.variable, Operation(">>", start, Number(1)) + number, PAIR)
 
     def pair_of(self, pixel: Operand, slice: Operand) -> Expression:
         """A slice of two neighbouring pixels, by the index of the first one, which is even."""

@@ -56,7 +56,7 @@ class _Environment(jinja2.Environment):
         found = [part for part in parts if part.__class__ is not str or part.strip()]
         if len(found) == 1 and isinstance(found[0], (Statements, Expression, int)):
             return found[0]
-        if any(isinstance(part, (Statements, Expression)) for part in found):
+        if Statements in map(type, found) or any(isinstance(part, Expression) for part in found):
             return statements(parts)
         return "".join(map(str, parts))
 

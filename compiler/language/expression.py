@@ -351,13 +351,13 @@ class Sum(Expression):
         (first, factor), *rest = terms
         found: Expression
         if factor < 0 < constant:
-            found, rest, constant = Number(constant), terms, 0
+            found, rest, constant = _number(constant), terms, 0
         else:
             found = Unary("-", first) if factor == -1 else _product(first, factor)
         for term, factor in rest:
             found = Operation("+" if factor > 0 else "-", found, _product(term, abs(factor)))
         if constant:
-            found = Operation("+" if constant > 0 else "-", found, Number(abs(constant)))
+            found = Operation("+" if constant > 0 else "-", found, _number(abs(constant)))
         return found
 
     def _print(self) -> str:
@@ -520,7 +520,7 @@ def _sum(terms: tuple[tuple[Expression, int], ...], constant: int) -> Expression
 
 
 def _product(term: Expression, factor: int) -> Expression:
-    return term if factor == 1 else Operation("*", term, Number(factor))
+    return term if factor == 1 else Operation("*", term, _number(factor))
 
 
 def _compared(sign: str, left: Expression, right: Operand) -> Expression:

@@ -12,7 +12,6 @@ from ...language import (
     Call,
     Expression,
     Language,
-    Name,
     Operand,
     Operation,
     Real,
@@ -162,7 +161,7 @@ class ElementCodec(Codec, ABC):
         while first < lanes.stop:
             size = next(size for size in (8, 4, 3, 2, 1) if first + size <= lanes.stop)
             some, place = part(value, first, size, count), start + first
-            vector = Evaluate(Call(f"vstore{size}", some, 0, Name(memory.name) + place))
+            vector = Evaluate(Call(f"vstore{size}", some, 0, memory.variable + place))
             saved.append(vector if size > 1 else self.save(memory, place, some))
             first += size
         return saved
