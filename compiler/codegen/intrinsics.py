@@ -17,6 +17,8 @@ from ... import templates
 from ..errors import RenderError
 from ..language import (
     FLOAT,
+    FLOATS,
+    INTS,
     LANGUAGES,
     OPENCL,
     Array,
@@ -214,7 +216,7 @@ def defined_text(entry: Intrinsic, language: Language) -> str:
 @cache
 def _definition(entry: Intrinsic, language: Language, lanes: int) -> tuple[str, ...]:
     text = environment().from_string(entry.definitions[language.name].strip())
-    floats, ints = language.floats(lanes), language.ints(lanes)
+    floats, ints = language.name_of(FLOATS, lanes), language.name_of(INTS, lanes)
     lines = text.render(
         S=lanes,
         floatS=floats,

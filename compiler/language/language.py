@@ -113,12 +113,6 @@ class Language:
         lanes = PIXELS.get(type, lanes)
         return names[type].format(S=lanes) if type in names else type
 
-    def floats(self, lanes: int) -> str:
-        return self.float_vector.format(S=lanes)
-
-    def ints(self, lanes: int) -> str:
-        return self.int_vector.format(S=lanes)
-
     def made(self, type: str, lanes: int, *values: Operand) -> Expression:
         """A value of a type of values: of one for each lane, or of one for all."""
         name = self.name_of(type, lanes)
@@ -128,7 +122,7 @@ class Language:
         """Conversions to integers and to floats, of slices or, with 0 lanes, of single values."""
         if not lanes:
             return {"int": self.cast.format(type="int"), "float": self.cast.format(type="float")}
-        ints, floats = self.ints(lanes), self.floats(lanes)
+        ints, floats = self.name_of(INTS, lanes), self.name_of(FLOATS, lanes)
         return {
             "int": self.vector_cast.format(type=ints),
             "float": self.vector_cast.format(type=floats),
