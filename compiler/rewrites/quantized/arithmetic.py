@@ -19,6 +19,11 @@ def add(lowering: Lowering) -> None:
     """Each operand times a fixed-point factor, of 20 bits for the larger, shifted back together."""
     first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     sign = -1 if lowering.op.name == "SUB" else 1
+    if first is second and sign < 0:
+        # TensorFlow asks so whether numbers are finite, and gives the result a scale near 0, where
+        # LiteRT's own kernels shift by what C leaves open.
+        lowering.finish_centered(lowering.constant(np.zeros(result.shape)))
+        return
     ratios = [np.float32(lowering.scale(t) / lowering.scale(result)) for t in (first, second)]
     if result.dtype == "int16" or not all(float(ratio) in SUMS for ratio in ratios):
         _add_rounded_twice(lowering, first, second, sign)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from quantized_operators import LIMITS, evaluated, lowered, quantized
+from quantized_operators import LIMITS, computed_at_run_time, evaluated, lowered, quantized
 
 from tflgpu.compiler import UnsupportedError
 from tflgpu.compiler.ir import Array
@@ -108,6 +108,16 @@ def test_sums_whose_shift_is_undefined_are_refused() -> None:
     assert evaluated("SUB", one, other, scale=2.0**-12, dtype="int16") == [-32768]
     with pytest.raises(UnsupportedError, match="LiteRT shifts by -1 bits, whose result is undef"):
         evaluated("SUB", one, other, scale=2.0**-13, dtype="int16")
+
+
+@pytest.mark.parametrize("dtype", LIMITS)
+def test_numbers_less_themselves_are_0_in_any_scale(dtype: str) -> None:
+    x = computed_at_run_time(quantized("x", [90, 3, 0], 0.03, 0, dtype))
+    zero = 5 if dtype != "int16" else 0
+    graph = lowered("SUB", x, x, scale=2.0**-27, zero=zero, dtype=dtype)
+    assert not graph.ops
+    integers = graph.outputs[0].data
+    assert integers is not None and (integers == zero).all()
 
 
 def test_limits_of_activations_beyond_32_bits_are_refused() -> None:
