@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ...runtime.litert.dataflow import OMITTED
 from ...runtime.printable import printable
 from ..errors import ModelError
@@ -25,6 +23,7 @@ from .operator_options import operator_options, subgraphs_of
 from .quantization import read_blocks, read_quantization
 from .sparsity import densify
 from .tflite_schema import DTYPES
+from .variables import first_contents
 
 OPERANDS = 500_000
 """Most operands of all operators together."""
@@ -151,14 +150,10 @@ class _Subgraph:
             for index, table in enumerate(self.source.children(self.table, "Operators"))
         ]
         self._fill_empty(ops)
+        graph.contents = first_contents(self.tensors, ops)
         self._check_order(ops)
         for op in ops:
             graph.add(op)
-        for tensor in self.tensors:
-            if tensor.variable and tensor.dtype == "int8" and tensor.quantization:
-                # LiteRT's variables of this type begin with their zero point, others with 0.
-                zero = tensor.quantization.zero_point[0]
-                graph.contents[tensor] = np.full(tensor.shape, zero, np.int8)
         graph.inputs = [self.tensors[index] for index in self.inputs]
         graph.outputs = [self.tensors[index] for index in self.outputs]
         graph.input_names = list(self.input_names)

@@ -42,6 +42,13 @@ class Builder:
     def state(self, *shape: int) -> Tensor:
         return Tensor(f"state{self.random.integers(1 << 30)}", shape, variable=True)
 
+    def given_state(self, *shape: int) -> Tensor:
+        """A state that begins with a constant in half precision."""
+        begin = self.random.standard_normal(shape).astype(np.float16)
+        state = self.state(*shape)
+        self.graph.add(Op("DEQUANTIZE", (constant(f"begin of {state.name}", begin),), (state,)))
+        return state
+
     def model(
         self, name: str, operands: list[Tensor | None], *shapes: tuple[int, ...], **attrs: Any
     ) -> bytes:
@@ -97,10 +104,11 @@ def lstm(
     return b.model(name, operands, (*shape, outputs), **options)
 
 
-def rnn(steps: int = 0, **attrs: Any) -> bytes:
+def rnn(steps: int = 0, given: bool = False, **attrs: Any) -> bytes:
     b = Builder()
+    state = b.given_state(2, 5) if given else b.state(2, 5)
     shape = ((steps, 2) if attrs.get("time_major") else (2, steps)) if steps else (2,)
-    operands = [b.input(*shape, 3), b.weights(5, 3), b.weights(5, 5), b.weights(5), b.state(2, 5)]
+    operands = [b.input(*shape, 3), b.weights(5, 3), b.weights(5, 5), b.weights(5), state]
     name = "UNIDIRECTIONAL_SEQUENCE_RNN" if steps else "RNN"
     return b.model(name, list(operands), (*shape, 5), fused_activation_function="TANH", **attrs)
 
@@ -165,6 +173,8 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
     "coupled sequence": lambda: lstm(5, coupled=True, peepholes=True),
     "rnn": rnn,
     "sequence of rnn": lambda: rnn(5),
+    "rnn with a given state": lambda: rnn(given=True),
+    "sequence of rnn with a given state": lambda: rnn(5, given=True),
     "sequence of rnn, time first": lambda: rnn(5, time_major=True),
     "both directions, merged": lambda: bidirectional_lstm(True),
     "both directions, apart": lambda: bidirectional_lstm(False, True, True),
@@ -188,7 +198,7 @@ def test_an_operand_of_another_shape_is_refused(name: str) -> None:
             changed.shape = shape
             if changed.data is not None:
                 changed.data = np.zeros(shape, np.float32)
-            with pytest.raises(ModelError, match=r"operator 0 .*(operand|input|have|weights)"):
+            with pytest.raises(ModelError, match=r"operator [01] .*(operand|input|have|weights)"):
                 pipeline.build(write(graph), Options(fallback="none"))
 
 
