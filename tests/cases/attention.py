@@ -65,6 +65,14 @@ def shared_heads(queries: int = 19, *masks: Value) -> Value:
     return joined(attention(q, k, v, *masks), 2, queries, 64)
 
 
+def shared_queries(queries: int, count: int) -> Value:
+    """Four heads of keys and values of which several have the same queries."""
+    kept = x(2, count, 1, queries, 16)
+    repeated = call("BROADCAST_TO", kept, ints(2, count, 4 // count, queries, 16))
+    k, v = (in_front(x(2, 23, 64), 2, 23, 4, 16) for _ in "kv")
+    return attention(reshape(repeated, 2, 4, queries, 16), k, v)
+
+
 def turned_projections(alike: bool = True) -> Value:
     """Projections of the same rows whose queries and keys are turned, by the same angles if
     `alike`; four heads share two."""
@@ -149,6 +157,9 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention of a query with shared heads", shared_heads(1))
     few = shared_heads(3, causal(3, 23), x(1, 4, 3, 1))
     yield Case("recognized", "attention of three queries with shared heads", few)
+    for queries, count in ((3, 1), (19, 1), (19, 2)):
+        value = shared_queries(queries, count)
+        yield Case("recognized", f"attention whose heads share {count} of {queries} queries", value)
     yield Case("recognized", "attention with heads as batches", batches_of_heads())
     factors = with_factors(*odd, causal(19, 37), x(2, 1, 1, 37))
     yield Case("recognized", "attention with factors", factors)

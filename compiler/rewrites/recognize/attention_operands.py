@@ -41,7 +41,8 @@ def operand_of(
     """Where an operand of a product comes from, if its heads lie as the kernels read them.
 
     `outer` are the axes of the product before its matrices, which the operand broadcasts to. Where
-    there are more heads than those, several share a matrix; with `split` each has part of its rows.
+    there are more heads than those, several share a matrix; with `split` each has part of its rows,
+    and each needs its own.
     """
     shared = batch * heads // prod(outer)
     *_, rows, depth = tensor.shape
@@ -55,7 +56,7 @@ def operand_of(
         places = places.reshape(batch, heads, rows, depth)
         first = places[0, :, 0, 0]
         count = len(set(first.tolist()))
-        if heads % count or source.elements % (batch * rows):
+        if heads % count or (split and count < heads) or source.elements % (batch * rows):
             continue
         whole = depth % lanes == 0 or count == 1
         channels, start = source.elements // (batch * rows), int(first[0])
