@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-SHARED = 0.2
+SHARED = 0.125
 """Most of a model's operations that are computed by kernels for several sizes."""
 ENTRY = "main"
 """What every kernel is called, so that equal ones have equal texts."""
