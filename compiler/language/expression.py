@@ -87,6 +87,11 @@ class Expression:
         return isinstance(self, (Number, Real)) and self.parts[0] < 0
 
     @property
+    def single(self) -> Expression:
+        """What arithmetic with vectors takes: of equal lanes only one."""
+        return self
+
+    @property
     def opposite(self) -> Expression | None:
         """What is to be subtracted instead of adding a number below 0, or a product with one."""
         if self.negative:
@@ -374,6 +379,8 @@ class Operation(Expression):
         if kind != right.type:
             left, right = alike(left, right)
             kind = common_type(left, right)
+        elif isinstance(left, Splat) != isinstance(right, Splat) and level in (SUM, PRODUCT):
+            left, right = left.single, right.single
         super().__init__(BOOL if level in _TRUTHS else kind, level, (sign, left, right))
 
     def _print(self) -> str:
@@ -402,6 +409,24 @@ class Call(Expression):
     def _print(self) -> str:
         function, *arguments = self.parts
         return f"{function}({', '.join([argument.text for argument in arguments])})"
+
+
+class Splat(Call):
+    """A vector with one value in all lanes. Beside another vector, arithmetic takes that value."""
+
+    __slots__ = ()
+
+    @property
+    def single(self) -> Expression:
+        value: Expression = self.parts[1]
+        return value
+
+    @property
+    def negative(self) -> bool:
+        return self.single.negative
+
+    def __neg__(self) -> Expression:
+        return Splat(self.parts[0], -self.single, type=self.type)
 
 
 class Cast(Expression):

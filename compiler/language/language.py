@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .expression import Call, Expression, Numeral, Operand
+from .expression import Call, Expression, Numeral, Operand, Splat
 from .types import FLOAT, FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
 
 PIXELS = {RGB: 3, RGBA: 4}
@@ -116,7 +116,8 @@ class Language:
     def made(self, type: str, lanes: int, *values: Operand) -> Expression:
         """A value of a type of values: of one for each lane, or of one for all."""
         name = self.name_of(type, lanes)
-        return Call(self.cast.format(type=name), *values, type=type)
+        call = Splat if len(values) == 1 and type in (INTS, FLOATS) else Call
+        return call(self.cast.format(type=name), *values, type=type)
 
     def casts(self, lanes: int) -> dict[str, str]:
         """Conversions to integers and to floats, of slices or, with 0 lanes, of single values."""

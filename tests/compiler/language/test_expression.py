@@ -10,8 +10,11 @@ import pytest
 from tflgpu.compiler.language import (
     FALSE,
     FLOAT,
+    FLOATS,
+    GLSL,
     INT,
     INTS,
+    OPENCL,
     TRUE,
     Cast,
     Element,
@@ -140,6 +143,19 @@ def test_texts(found: Expression, text: str) -> None:
 )
 def test_floats_and_slices_are_computed_as_written(found: Expression, text: str) -> None:
     assert str(found) == text
+
+
+def test_arithmetic_of_vectors_takes_one_value_of_equal_lanes() -> None:
+    v = Name("v", FLOATS)
+    for language, half in ((OPENCL, "(float4)(0.5f)"), (GLSL, "vec4(0.5f)")):
+        alike, less = (language.made(FLOATS, 4, each) for each in (0.5, -0.5))
+        assert str(v * alike) == "v * 0.5f"
+        assert str(alike / v) == "0.5f / v"
+        assert str(v + less) == "v - 0.5f"
+        assert str(alike * alike) == f"{half} * {half}"
+        assert str(v < alike) == f"v < {half}"
+        assert str(W * alike) == f"w * {half}"
+        assert {each.type for each in (v * alike, alike * alike, W * alike)} == {FLOATS}
 
 
 def test_parts_are_counted() -> None:
