@@ -55,10 +55,13 @@ _SCALARS = {
 def encode(record: object, identifier: bytes) -> bytes:
     """A buffer with this record as its root table. Equal records give equal bytes.
 
-    TypeError, struct.error or ValueError if a value does not fit its field.
+    TypeError or ValueError if a value does not fit its field.
     """
     draft = Draft(identifier)
-    _codec(type(record)).write(draft, 0, record)
+    try:
+        _codec(type(record)).write(draft, 0, record)
+    except struct.error as error:
+        raise ValueError(str(error)) from error
     return bytes(draft.data)
 
 
