@@ -28,6 +28,16 @@ def _factor(c: Any, d: Any, e: Any) -> tuple[Any, Any]:
     return c * 32768 + d, e
 
 
+def _sum(f: Any, a: Any, b: Any) -> Any:
+    return f.to_int(a) * 256 + f.to_int(b)
+
+
+def _normalized(f: Any, a: Any, b: Any, c: Any) -> Any:
+    """At least 1 is divided by, also in lanes past the last channel, where all operands are 0."""
+    unit = f.to_int(c)
+    return f.to_float((_sum(f, a, b) * 4 + unit // 32768) // f.max(unit // 16384, 1))
+
+
 def _share(f: Any, a: Any, b: Any, c: Any) -> Any:
     product, unit = f.to_int(a) * f.to_int(b), f.to_int(c)
     return f.to_float(f.min((product + unit // 2) // unit, 32767))
@@ -61,25 +71,21 @@ WIDE_ROUNDING = {
     "tflgpu.requantize_channels_once": of_integers(
         lambda f, a, b, c, d, e: f.multiply_each_once(a * 256 + b, *_factor(c, d, e))
     ),
-    "tflgpu.power_below": Elementwise(lambda f, a: f.power_below(a)),
-    # At least 1 also in lanes past the last channel, where both operands are 0.
-    "tflgpu.normalized": Elementwise(
-        lambda f, a, b: f.floor(f.max(a / f.max(b, 1.0), 1.0) * 65536.0 + 0.5)
+    # 256 * a + b may be rounded to the next power of two as a float, but its upper bits are exact.
+    "tflgpu.power_below": Elementwise(
+        lambda f, a, b: f.power_below(f.to_float(_sum(f, a, b) >> 8)) * 256.0
     ),
+    "tflgpu.normalized": Elementwise(_normalized),
     "tflgpu.share": Elementwise(_share),
 }
 """Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; the same in 32 bits
 times a fixed-point number of 31 bits, rounded twice; 256 * a + b times a fixed-point number of 31
 bits: rounded twice, alone or added to a sixth operand; two products that
 are shifted right; rounded twice, the last halves upwards where the sixth operand is 0; and once.
-The greatest power of two up to a number, the number less that power, and a product divided by
-it."""
+The greatest power of two up to 256 * a + b, which is at least 2^14; 256 * a + b divided by that
+power, with 16 fractional bits, halves upwards; and a product divided by it."""
 
 define_elementwise(WIDE_ROUNDING)
-
-
-def _sum(f: Any, a: Any, b: Any) -> Any:
-    return f.to_int(a) * 256 + f.to_int(b)
 
 
 def _log_softmax(

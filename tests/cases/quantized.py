@@ -209,7 +209,7 @@ def axes() -> Iterator[Case]:
         operand = xq(5, count, dtype="int16")
         value = quantized("SUM", operand, ints(1), dtype="int16", scale=0.8, keep_dims=True)
         yield row("axes", f"SUM int16 of {count}", value)
-    for count, scale in ((19, 0.0003), (257, 0.00005), (1, 0.001), (37, 0.1)):
+    for count, scale in ((19, 0.0003), (257, 5e-5), (1, 0.001), (37, 0.1), (1001, 1e-6)):
         operand = xq(5, count, dtype="int16", scale=scale)
         value = quantized("SOFTMAX", operand, dtype="int16", scale=2.0**-15, beta=1.0)
         yield row("axes", f"SOFTMAX int16 of {count}", value)

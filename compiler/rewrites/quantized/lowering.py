@@ -23,6 +23,9 @@ WEIGHTS = (*INTEGERS, "int4")
 EXACT = 1 << 24
 """Whole numbers up to this are exact in float32."""
 
+INT32 = 2**31 - 1
+"""The greatest int32."""
+
 
 class Lowering(Decomposition):
     """The float operators that take the place of a quantized one."""

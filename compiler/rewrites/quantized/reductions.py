@@ -11,10 +11,7 @@ from ...ir import Op, Tensor
 from ...ops.fixed_point import FixedPoint
 from ...ops.reduce import axes
 from .int16_sums import BYTE, as_operands, bytes_of, fifteen_bits
-from .lowering import EXACT, INTEGERS, Lowering, lowers
-
-INT32 = 2**31 - 1
-"""The greatest int32."""
+from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers
 
 
 @lowers("MEAN", "SUM")

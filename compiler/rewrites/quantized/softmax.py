@@ -1,7 +1,7 @@
 """SOFTMAX of integers; of int16, by powers and a reciprocal from tables of 512 straight lines.
 
 d = x - largest of the row                     at most 0
-p = powers of d, with 15 fractional bits       t = their sum
+p = powers of d, with 15 fractional bits       t = their sum, of bytes that are added up apart
 y = p * reciprocal of t, shifted by as many bits as t has before the point
 """
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from .int16_lines import all_results
-from .lowering import INTEGERS, Lowering, lowers
+from .int16_sums import bytes_of
+from .lowering import INT32, INTEGERS, Lowering, lowers
 
 RANGE = 65535
 """Steps from the least to the greatest int16."""
@@ -49,7 +50,8 @@ def _of_int16(lowering: Lowering) -> None:
     count = source.shape[-1]
     if result.dtype != "int16":
         raise lowering.declined("its operand is int16, but its result is not")
-    lowering.require_exact(count * ONE)
+    if 4 * count * ONE > INT32:
+        raise lowering.declined(f"the sum of {count} powers may not fit in 30 bits")
     x = lowering.centered(source)
     last = lowering.last_axis(source)
     distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
@@ -58,9 +60,9 @@ def _of_int16(lowering: Lowering) -> None:
     name = "tflgpu.requantize_rounded_twice"
     scaled = lowering.rounded(name, distance, bounds=(-RANGE, 0), factor=factor)
     powers = _looked_up(lowering, "powers", scaled, RANGE, all_results(np.exp, -10.0, 0.0, SCALE))
-    total = lowering.add("SUM", powers, last, keep_dims=True)
-    unit = lowering.add("tflgpu.power_below", total)
-    place = lowering.add("tflgpu.normalized", total, unit)
+    sums = [lowering.add("SUM", part, last, keep_dims=True) for part in bytes_of(lowering, powers)]
+    unit = lowering.add("tflgpu.power_below", *sums)
+    place = lowering.add("tflgpu.normalized", *sums, unit)
     reciprocals = all_results(lambda value: 1 / (1 + value), 0.0, 1.0, SCALE)
     # One more entry, for what is rounded up to 2.
     reciprocal = _looked_up(
