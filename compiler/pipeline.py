@@ -40,7 +40,7 @@ from .rewrites.quantized.lower_quantized import is_quantized
 from .rewrites.rewrite import check
 from .select.conversions import insert_conversions
 from .select.kept import keep, kept_operators
-from .select.legality import Candidates, candidates
+from .select.legality import Candidates, candidates, finding
 from .select.storage import Choice, choose_storage
 from .select.supported import unsupported
 from .sizing.sizes import Sizing, size_operators
@@ -168,6 +168,9 @@ def select(
 
     progress("choose", 0, 1)
     legal = {op: candidates(op, target) for op in graph.ops}
+    without = [op for op, found in legal.items() if not found.implementations]
+    if without:  # rewrites made operators of supported ones that no kernel computes
+        raise UnsupportedError(in_order(filter(None, (finding(op, target) for op in without))))
     choice = choose_storage(graph, legal, target)
     storages = insert_conversions(graph, choice, target)
     # A conversion may have become part of the operator before it.

@@ -20,6 +20,7 @@ from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.select import legality
 
 POOL = {"filter_height": 2, "filter_width": 2, "stride_h": 2, "stride_w": 2, "padding": "VALID"}
 
@@ -191,3 +192,21 @@ def test_an_invalid_shape_names_the_operator(small: Model) -> None:
     options = Options(device="cpu", input_shapes=((name, (1, 13, 17, 5)),))
     with pytest.raises(ModelError, match="operator 0 CONV_2D: "):
         pipeline.build(small.content, options)
+
+
+def test_what_rewrites_left_without_a_kernel_is_named(
+    small: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No model is known that leads there: it would be a defect of a rewrite."""
+    suits = legality._unsupported_reason
+
+    def begin_to_refuse(*_: object) -> None:
+        monkeypatch.setattr(
+            legality,
+            "_unsupported_reason",
+            lambda op, *rest: "it is odd" if op.name == "CONV_2D" else suits(op, *rest),
+        )
+
+    monkeypatch.setattr(pipeline, "keep_state", begin_to_refuse)
+    with pytest.raises(UnsupportedError, match=r"operator 0 CONV_2D: conv\w*: it is odd"):
+        pipeline.build(small.content, Options(device="gpu", fallback="none"))
