@@ -26,6 +26,8 @@ from ..ops.base import (
 from ..ops.base.storage import FLOAT_LANE, HALF_LANE
 from ..ops.elementwise import is_literal, read_in_store, tables_of
 from ..target import Target
+from .intrinsics import Use
+from .kernel_functions import KernelFunctions
 
 CONSTANTS = "constants"
 EARLY = "early"
@@ -61,7 +63,7 @@ class Binding:
     joint: Mapping[Tensor, int] = field(default_factory=dict)
     """The number of the argument of each tensor that is read through one with others."""
     used: set[str] = field(default_factory=set)
-    """The intrinsics that the accessors call."""
+    """The intrinsics that the kernel calls."""
     roles: dict[str, Accessor] = field(default_factory=dict)
     """The accessor of each role of the launch."""
     arguments: list[Argument] = field(default_factory=list)
@@ -85,6 +87,11 @@ class Binding:
     def sliced(self) -> bool:
         """Whether the kernel computes slice by slice."""
         return self.implementation.operands == SLICED
+
+    def functions(self, slices: bool) -> KernelFunctions:
+        """The functions of slices or of single elements."""
+        use = Use(self.used, slices=slices, keep_nan=self.target.nan == "keep")
+        return KernelFunctions(self.target.language, use, self.target.lanes if slices else 0)
 
     def bind(self, op: Op) -> None:
         """Bind what the core reads, what the epilogue reads, the constants, and what is written.

@@ -15,7 +15,7 @@ import tflgpu
 from docs.pages import ROOT, blocks, content
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.cli import COMMANDS
-from tflgpu.compiler.codegen import render
+from tflgpu.compiler.codegen.vocabulary import Vocabulary
 from tflgpu.compiler.devices import Profile
 from tflgpu.compiler.ops import OPS
 
@@ -81,14 +81,14 @@ def test_every_key_of_a_profile_is_explained() -> None:
 def test_every_name_a_template_may_use_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Except for roles and launch variables, which are specific to a template."""
     seen: list[Mapping[str, Any]] = []
-    original = render._Body.vocabulary
+    original = Vocabulary.names
 
-    def vocabulary(self: Any) -> Mapping[str, Any]:
+    def names_of(self: Any) -> Mapping[str, Any]:
         given = {*self._binding.roles, *self._launch.variables}
         seen.append({key: value for key, value in original(self).items() if key not in given})
         return original(self)
 
-    monkeypatch.setattr(render._Body, "vocabulary", vocabulary)
+    monkeypatch.setattr(Vocabulary, "names", names_of)
     pipeline.build(DIGITS, Options(device="gpu", fallback="none"))
     text = content("docs/kernels.md")
     names = {name for names in seen for name in names}

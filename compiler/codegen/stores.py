@@ -1,0 +1,183 @@
+"""The stores that templates ask for, which run the operator's epilogue on what they store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..accessors import Position
+from ..ir import Op, Tensor
+from ..language import FLOATS, Element, Expression, Name, Number, Operand, Operation, expression
+from ..language.statement import Assign, Copy, Declare, Statements, body
+from ..ops.base import kernel_dtype
+from ..ops.elementwise import is_literal
+from .binding import Binding
+from .epilogue import RESULT, Chain
+from .kernel_functions import KernelFunctions
+from .literal import literal
+
+
+class Stores:
+    """Of the output of one launch."""
+
+    def __init__(self, op: Op, binding: Binding) -> None:
+        self._op, self._binding = op, binding
+        self._target = binding.target
+        role, self._written = next(iter(binding.launch.writes.items()))
+        self._output = binding.roles[role]
+        self._functions = binding.functions(binding.sliced)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether the epilogue does not depend on the position in the output."""
+        return not self._op.early_outputs and all(map(is_literal, self._op.epilogue_inputs))
+
+    def apply(self, ops: Sequence[Op], value: Operand) -> Statements:
+        """The statements that apply elementwise operators to a value and leave the result in `v`.
+
+        The operators may otherwise read only scalar constants.
+        """
+        chain = Chain(FLOATS, self._functions)
+        computed = [tensor for op in ops[:1] for tensor in op.reads if not tensor.constant]
+        chain.start(computed[0] if computed else self._op.output, expression(value))
+        operands = _OperandsAt(self._binding, self._written, self._functions, Position())
+        chain.compute(ops, operands, {})
+        return Statements(tuple(chain.statements))
+
+    def write(
+        self, value: Operand, batch: Operand, row: Operand, column: Operand, slice: Operand
+    ) -> Statements:
+        """The statements that store a slice to which the epilogue has already been applied."""
+        return self._output.write(Position(batch, row, column, slice), expression(value))
+
+    def store(
+        self,
+        value: Operand | None,
+        batch: Operand,
+        row: Operand,
+        column: Operand,
+        slice: Operand,
+        beside: Sequence[Operand] = (),
+    ) -> Statements:
+        """The statements that run the epilogue on a slice and store it.
+
+        With `value` None the slice is computed by the operator itself, which is elementwise.
+        `beside` are further results of its core, which the epilogue reads.
+        """
+        return self._stored(value, FLOATS, Position(batch, row, column, slice), beside=beside)
+
+    def store_joined(
+        self,
+        values: Sequence[Operand],
+        batch: Operand,
+        row: Operand,
+        column: Operand,
+        slice: Operand,
+    ) -> Statements:
+        """The statements for slices of neighbouring pixels, as many as are stored at once."""
+        output, result = self._output, Name(RESULT, FLOATS)
+        assert output.join
+        joined = Declare(self._target.language.element(output.stored, output.lanes), "joined")
+        parts = []
+        for number, value in enumerate(values):
+            place = Position(batch, row, column + number, slice)
+            part = output.join.part(output.memory, number, output.keep_tail(place, result))
+            parts.append(Copy(self._stored(value, FLOATS, place, body(part)), repeated=True))
+        first = output.place(Position(batch, row, column, slice))
+        index = Operation(">>", first, Number(output.together.bit_length() - 1))
+        whole = Assign(Element(Name(output.array), index), "=", Name("joined"))
+        return body(joined, *parts, whole)
+
+    def store_at(
+        self,
+        value: Operand | None,
+        index: Operand,
+        within: tuple[Operand, Operand] | None = None,
+    ) -> Statements:
+        """The statements that run the epilogue on an element and store it at a flat index.
+
+        `within` is the number of its row, and the place in it.
+        """
+        return self._stored(value, self._output.element, Position(index=index, within=within))
+
+    def store_slice_at(
+        self,
+        value: Operand | None,
+        index: Operand,
+        within: tuple[Operand, Operand] | None = None,
+        last: int = 0,
+    ) -> Statements:
+        """The statements for a slice of elements of a row, stored from a flat index on.
+
+        With `last` only so many are stored: those before have been, by whoever shares the row.
+        """
+        lanes = self._target.lanes
+        place = Position(index=index, lanes=lanes, last=last, within=within)
+        return self._stored(value, FLOATS, place)
+
+    def _stored(
+        self,
+        value: Operand | None,
+        kind: str,
+        position: Position,
+        kept: Statements | None = None,
+        beside: Sequence[Operand] = (),
+    ) -> Statements:
+        """The statements of a store; `kept` is the last one, if it is not a plain write."""
+        op, half = self._op, self._binding.half
+        stores = {
+            tensor: partial(found.write, position) for tensor, found in self._binding.early.items()
+        }
+        ops = op.epilogue if self._binding.implementation.fuses else ()
+        functions = self._binding.functions(True) if position.lanes else self._functions
+        chain = Chain(kind, functions)
+        if value is not None and half:
+            language, lanes = self._target.language, self._target.lanes
+            given = (language.widen(expression(each), lanes) for each in (value, *beside))
+            value, *beside = given
+        if value is None:
+            ops = (*op.core, *ops)
+        elif not (ops or self._output.repeats or kept or position.last):
+            return self._output.write(position, expression(value))
+        else:
+            results, known = op.core[-1].outputs, expression(value)
+            chain.start(results[0], known, self._holds(known, kind) and kept is None)
+            chain.hold(zip(results[1:], map(expression, beside), strict=False))
+        operands = _OperandsAt(self._binding, self._written, functions, position)
+        chain.compute(ops, operands, stores)
+        assert chain.value is not None
+        last = kept or self._output.write(position, chain.value)
+        return body(*chain.statements, *last.items)
+
+    def _holds(self, value: Expression, kind: str) -> bool:
+        """Whether a value is a variable of a type."""
+        names = (
+            self._target.language.name_of(each, self._target.lanes) for each in (value.type, kind)
+        )
+        return isinstance(value, Name) and len(set(names)) == 1
+
+
+@dataclass(frozen=True)
+class _OperandsAt:
+    """How operands of elementwise operators are read at a position of the output."""
+
+    binding: Binding
+    output: Tensor
+    functions: KernelFunctions
+    position: Position
+
+    def read(self, tensor: Tensor) -> Expression:
+        if is_literal(tensor):
+            return self._literal(tensor)
+        return self.binding.operands[tensor].broadcast(self.position, self.output.shape)
+
+    def entry(self, tensor: Tensor, index: Expression) -> Expression:
+        found = self.binding.operands[tensor]
+        return found.entries(index) if self.functions.lanes else found.entry(index)
+
+    def _literal(self, tensor: Tensor) -> Expression:
+        assert tensor.data is not None
+        value, lanes = tensor.data.reshape(()).item(), self.functions.lanes
+        number = literal(value, self.functions.use, kernel_dtype(tensor.dtype))
+        return self.functions.language.made(FLOATS, lanes, number) if lanes else number
