@@ -4,19 +4,12 @@ from .array import Array
 from .expression import (
     FALSE,
     TRUE,
-    Call,
-    Cast,
-    Choice,
-    Element,
     Expression,
-    Member,
     Name,
     Number,
-    Numeral,
     Operand,
     Operation,
     Real,
-    Step,
     Unary,
     common_type,
     expression,
@@ -24,6 +17,7 @@ from .expression import (
 from .functions import clamp, coordinate, every, horner, lane, maximum, minimum, part, select
 from .language import GLSL, LANGUAGES, OPENCL, PIXELS, VULKAN, WGSL, Language
 from .notation import float_text
+from .primary import Call, Cast, Choice, Element, Member, Numeral, Step
 from .types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
 
 __all__ = [

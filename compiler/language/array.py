@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .expression import Element, Expression, Name, Operand
+from .expression import Expression, Name, Operand
+from .primary import Element
 
 
 @dataclass

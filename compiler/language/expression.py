@@ -16,7 +16,6 @@ from .notation import (
     AND,
     ATOM,
     BITS,
-    CHOICE,
     COMPARISON,
     EQUALITY,
     INFIX,
@@ -87,9 +86,9 @@ class Expression:
         return isinstance(self, (Number, Real)) and self.parts[0] < 0
 
     @property
-    def single(self) -> Expression:
-        """What arithmetic with vectors takes: of equal lanes only one."""
-        return self
+    def single(self) -> Expression | None:
+        """The value of a vector that has it in all lanes; None for anything else."""
+        return None
 
     @property
     def opposite(self) -> Expression | None:
@@ -295,18 +294,6 @@ class Name(Expression):
         return str(self.parts[0])
 
 
-class Numeral(Expression):
-    """A number as a kernel language writes it."""
-
-    __slots__ = ()
-
-    def __init__(self, text: str, type: str) -> None:
-        super().__init__(type, ATOM, (text,))
-
-    def _print(self) -> str:
-        return str(self.parts[0])
-
-
 class Unary(Expression):
     """An operand and the sign before it."""
 
@@ -318,21 +305,6 @@ class Unary(Expression):
     def _print(self) -> str:
         sign, operand = self.parts
         return f"{sign}{operand.within(ATOM)}"
-
-
-class Step(Expression):
-    """A variable, which is changed by 1 or -1 before or after it is read."""
-
-    __slots__ = ()
-
-    def __init__(self, variable: Expression, by: int, first: bool = False) -> None:
-        """`first` if the value is that after the change."""
-        super().__init__(variable.type, UNARY if first else ATOM, (variable, by, first))
-
-    def _print(self) -> str:
-        variable, by, first = self.parts
-        sign = "++" if by > 0 else "--"
-        return f"{sign}{variable.text}" if first else f"{variable.text}{sign}"
 
 
 class Sum(Expression):
@@ -379,8 +351,8 @@ class Operation(Expression):
         if kind != right.type:
             left, right = alike(left, right)
             kind = common_type(left, right)
-        elif isinstance(left, Splat) != isinstance(right, Splat) and level in (SUM, PRODUCT):
-            left, right = left.single, right.single
+        elif level in (SUM, PRODUCT) and (left.single is None) != (right.single is None):
+            left, right = (each if each.single is None else each.single for each in (left, right))
         super().__init__(BOOL if level in _TRUTHS else kind, level, (sign, left, right))
 
     def _print(self) -> str:
@@ -396,90 +368,6 @@ class Operation(Expression):
         else:
             first, second = left.within(level), right.within(level + 1)
         return f"{first} {sign} {second}"
-
-
-class Call(Expression):
-    """A function of expressions."""
-
-    __slots__ = ()
-
-    def __init__(self, function: str, *arguments: Operand, type: str = INT) -> None:
-        super().__init__(type, ATOM, (function, *map(expression, arguments)))
-
-    def _print(self) -> str:
-        function, *arguments = self.parts
-        return f"{function}({', '.join([argument.text for argument in arguments])})"
-
-
-class Splat(Call):
-    """A vector with one value in all lanes. Beside another vector, arithmetic takes that value."""
-
-    __slots__ = ()
-
-    @property
-    def single(self) -> Expression:
-        value: Expression = self.parts[1]
-        return value
-
-    @property
-    def negative(self) -> bool:
-        return self.single.negative
-
-    def __neg__(self) -> Expression:
-        return Splat(self.parts[0], -self.single, type=self.type)
-
-
-class Cast(Expression):
-    """A conversion as in C: the name of a type in parentheses, and what is converted."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, value: Operand, type: str) -> None:
-        super().__init__(type, UNARY, (name, expression(value)))
-
-    def _print(self) -> str:
-        name, value = self.parts
-        return f"({name}){value.within(ATOM)}"
-
-
-class Element(Expression):
-    """An element of an array, or a lane of a vector by its number."""
-
-    __slots__ = ()
-
-    def __init__(self, array: Expression, index: Operand, type: str = INT) -> None:
-        super().__init__(type, ATOM, (array, expression(index)))
-
-    def _print(self) -> str:
-        array, index = self.parts
-        return f"{array.within(ATOM)}[{index.text}]"
-
-
-class Member(Expression):
-    """Lanes of a vector by their names, or a field of a structure."""
-
-    __slots__ = ()
-
-    def __init__(self, value: Expression, name: str, type: str) -> None:
-        super().__init__(type, ATOM, (value, name))
-
-    def _print(self) -> str:
-        value, name = self.parts
-        return f"{value.within(ATOM)}.{name}"
-
-
-class Choice(Expression):
-    """One of two values, by a condition."""
-
-    __slots__ = ()
-
-    def __init__(self, condition: Expression, chosen: Expression, other: Expression) -> None:
-        chosen, other = alike(chosen, other)
-        super().__init__(common_type(chosen, other), CHOICE, (condition, chosen, other))
-
-    def _print(self) -> str:
-        condition, chosen, other = (part.within(OR) for part in self.parts)
-        return f"{condition} ? {chosen} : {other}"
 
 
 TRUE, FALSE = Name("true", BOOL), Name("false", BOOL)

@@ -8,16 +8,14 @@ from math import prod
 from .expression import (
     FALSE,
     TRUE,
-    Call,
-    Choice,
     Expression,
-    Member,
     Number,
     Operand,
     alike,
     common_type,
     expression,
 )
+from .primary import Call, Choice, Member
 from .types import LANE
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .expression import Call, Expression, Numeral, Operand, Splat
+from .expression import Expression, Operand
+from .primary import Call, Numeral, Splat
 from .types import FLOAT, FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
 
 PIXELS = {RGB: 3, RGBA: 4}

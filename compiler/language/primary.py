@@ -1,0 +1,118 @@
+"""Expressions that Python's operators do not make: calls, conversions, elements, lanes, choices."""
+
+from __future__ import annotations
+
+from .expression import Expression, Operand, alike, common_type, expression
+from .notation import ATOM, CHOICE, OR, UNARY
+from .types import INT
+
+
+class Numeral(Expression):
+    """A number as a kernel language writes it."""
+
+    __slots__ = ()
+
+    def __init__(self, text: str, type: str) -> None:
+        super().__init__(type, ATOM, (text,))
+
+    def _print(self) -> str:
+        return str(self.parts[0])
+
+
+class Call(Expression):
+    """A function of expressions."""
+
+    __slots__ = ()
+
+    def __init__(self, function: str, *arguments: Operand, type: str = INT) -> None:
+        super().__init__(type, ATOM, (function, *map(expression, arguments)))
+
+    def _print(self) -> str:
+        function, *arguments = self.parts
+        return f"{function}({', '.join([argument.text for argument in arguments])})"
+
+
+class Splat(Call):
+    """A vector with one value in all lanes. Beside another vector, arithmetic takes that value."""
+
+    __slots__ = ()
+
+    @property
+    def single(self) -> Expression:
+        value: Expression = self.parts[1]
+        return value
+
+    @property
+    def negative(self) -> bool:
+        return self.single.negative
+
+    def __neg__(self) -> Expression:
+        return Splat(self.parts[0], -self.single, type=self.type)
+
+
+class Cast(Expression):
+    """A conversion as in C: the name of a type in parentheses, and what is converted."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, value: Operand, type: str) -> None:
+        super().__init__(type, UNARY, (name, expression(value)))
+
+    def _print(self) -> str:
+        name, value = self.parts
+        return f"({name}){value.within(ATOM)}"
+
+
+class Element(Expression):
+    """An element of an array, or a lane of a vector by its number."""
+
+    __slots__ = ()
+
+    def __init__(self, array: Expression, index: Operand, type: str = INT) -> None:
+        super().__init__(type, ATOM, (array, expression(index)))
+
+    def _print(self) -> str:
+        array, index = self.parts
+        return f"{array.within(ATOM)}[{index.text}]"
+
+
+class Member(Expression):
+    """Lanes of a vector by their names, or a field of a structure."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Expression, name: str, type: str) -> None:
+        super().__init__(type, ATOM, (value, name))
+
+    def _print(self) -> str:
+        value, name = self.parts
+        return f"{value.within(ATOM)}.{name}"
+
+
+class Step(Expression):
+    """A variable, which is changed by 1 or -1 before or after it is read."""
+
+    __slots__ = ()
+
+    def __init__(self, variable: Expression, by: int, first: bool = False) -> None:
+        """`first` if the value is that after the change."""
+        super().__init__(variable.type, UNARY if first else ATOM, (variable, by, first))
+
+    def _print(self) -> str:
+        variable, by, first = self.parts
+        sign = "++" if by > 0 else "--"
+        return f"{sign}{variable.text}" if first else f"{variable.text}{sign}"
+
+
+class Choice(Expression):
+    """One of two values, by a condition."""
+
+    __slots__ = ()
+
+    def __init__(self, condition: Expression, chosen: Expression, other: Expression) -> None:
+        chosen, other = alike(chosen, other)
+        super().__init__(common_type(chosen, other), CHOICE, (condition, chosen, other))
+
+    def _print(self) -> str:
+        condition, chosen, other = (part.within(OR) for part in self.parts)
+        return f"{condition} ? {chosen} : {other}"
