@@ -39,7 +39,7 @@ def sftp_server(home: Path, *options: str) -> Iterator[str]:
     of sftp-server(8).
     """
     keys, port = home / ".ssh", _free_port()
-    keys.mkdir(mode=0o700)
+    keys.mkdir(mode=0o700, exist_ok=True)
     host, client = make_key(home / "host"), make_key(keys / "id_ed25519")
     known = f"[127.0.0.1]:{port} {host.with_suffix('.pub').read_text()}"
     (keys / "known_hosts").write_text(known)
