@@ -8,7 +8,7 @@ from functools import partial
 
 from ..accessors import Position
 from ..ir import Op, Tensor
-from ..language import FLOATS, Element, Expression, Name, Number, Operand, Operation, expression
+from ..language import FLOATS, Element, Expression, Name, Operand, expression
 from ..language.statement import Assign, Copy, Declare, Statements, body
 from ..ops.base import kernel_dtype
 from ..ops.elementwise import is_literal
@@ -43,7 +43,7 @@ class Stores:
         chain.start(computed[0] if computed else self._op.output, expression(value))
         operands = _OperandsAt(self._binding, self._written, self._functions, Position())
         chain.compute(ops, operands, {})
-        return Statements(tuple(chain.statements))
+        return body(*chain.statements)
 
     def write(
         self, value: Operand, batch: Operand, row: Operand, column: Operand, slice: Operand
@@ -85,7 +85,7 @@ class Stores:
             part = output.join.part(output.memory, number, output.keep_tail(place, result))
             parts.append(Copy(self._stored(value, FLOATS, place, body(part)), repeated=True))
         first = output.place(Position(batch, row, column, slice))
-        index = Operation(">>", first, Number(output.together.bit_length() - 1))
+        index = first >> output.together.bit_length() - 1
         whole = Assign(Element(Name(output.array), index), "=", Name("joined"))
         return body(joined, *parts, whole)
 

@@ -45,13 +45,15 @@ def _check_sorted(op: Op) -> None:
         raise op.invalid("its ids are negative, not in order, or missing")
 
 
+_COUNTED = "the number of segments must be a constant"
+
 _LIMITS = {
     "SEGMENT_SUM": "the ids must be constants",
-    "UNSORTED_SEGMENT_MAX": "NaN counts as in REDUCE_MAX",
-    "UNSORTED_SEGMENT_MIN": "NaN counts as in REDUCE_MIN",
+    "UNSORTED_SEGMENT_MAX": f"{_COUNTED}; NaN counts as in REDUCE_MAX",
+    "UNSORTED_SEGMENT_MIN": f"{_COUNTED}; NaN counts as in REDUCE_MIN",
 }
 
 for _name, _reduction in REDUCTIONS.items():
-    _limit = _LIMITS.get(_name, "the number of segments must be a constant")
+    _limit = _LIMITS.get(_name, _COUNTED)
     _note = f"becomes GATHER and {_reduction}; {_limit}"
     define(OpDef(_name, _infer, (), None, (*FLOATS, "int32"), _note))
