@@ -115,7 +115,7 @@ def _known(plans: Sequence[Plan], texts: Sequence[Sequence[str]]) -> Mapping[str
 
 def _signature(plan: Plan, kernels: Sequence[Placed]) -> Mapping[str, object]:
     """What one signature takes, gives, keeps and runs; `kernels` has where its kernels are."""
-    sizes = [kernels[each.kernel].sizes for each in plan.dispatches]
+    steps, sizes = _steps(plan, kernels)
     return {
         "name": plan.signature,
         "inputs": _tensors(plan.inputs, plan.input_buffers),
@@ -129,7 +129,7 @@ def _signature(plan: Plan, kernels: Sequence[Placed]) -> Mapping[str, object]:
         ],
         "arena": plan.arena_size,
         "sizes": sizes,
-        "steps": _steps(plan, kernels),
+        "steps": steps,
     }
 
 
@@ -161,10 +161,14 @@ def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
     return {"limits": named, "features": [*features]}
 
 
-def _steps(plan: Plan, kernels: Sequence[Placed]) -> list[object]:
-    """Each dispatch: kernel, work-groups, and region, index, offset and size of each argument."""
+def _steps(plan: Plan, kernels: Sequence[Placed]) -> tuple[list[object], list[object]]:
+    """Each dispatch: kernel, work-groups, and region, index, offset and size of each argument.
+
+    Also the contents of the region of sizes: offset and numbers.
+    """
     steps: list[object] = []
-    for number, dispatch in enumerate(plan.dispatches):
+    sizes: list[object] = []
+    for dispatch in plan.dispatches:
         group, placed = plan.kernels[dispatch.kernel].group, kernels[dispatch.kernel]
         groups = [items // size for items, size in zip(dispatch.grid, group, strict=True)]
         bindings = [
@@ -172,6 +176,8 @@ def _steps(plan: Plan, kernels: Sequence[Placed]) -> list[object]:
             for item in dispatch.arguments
         ]
         if placed.sizes:
-            bindings.append([SIZES, 0, number * ALIGNMENT, len(placed.sizes) * WORD])
+            offset = len(sizes) * ALIGNMENT
+            bindings.append([SIZES, 0, offset, len(placed.sizes) * WORD])
+            sizes.append([offset, placed.sizes])
         steps.append([placed.number, groups, bindings])
-    return steps
+    return steps, sizes

@@ -5,7 +5,6 @@ const NAME = "@{name}";
 const TYPES = {float32: Float32Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array};
 const WORD = 4;
 const SMALLEST = 256;
-const ALIGNMENT = 256;
 
 /** Whether a value is a frame of a video, which not every browser copies to a texture. */
 const isFrame = (value) => typeof VideoFrame !== "undefined" && value instanceof VideoFrame;
@@ -329,15 +328,15 @@ class Model {
   }
 }
 
-/** The sizes that each step gives its kernel. */
-function sizesOf(device, steps) {
+/** What kernels read that compute several sizes. */
+function sizesOf(device, sizes) {
+  const ends = sizes.map(([offset, numbers]) => offset + numbers.length * WORD);
   const buffer = device.createBuffer({
-    size: Math.max(steps.length * ALIGNMENT, SMALLEST), usage: GPUBufferUsage.UNIFORM,
-    mappedAtCreation: true});
+    size: Math.max(SMALLEST, ...ends), usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true});
   const bytes = buffer.getMappedRange();
-  steps.forEach((sizes, step) => {
-    new Int32Array(bytes, step * ALIGNMENT, sizes.length).set(sizes);
-  });
+  for (const [offset, numbers] of sizes) {
+    new Int32Array(bytes, offset, numbers.length).set(numbers);
+  }
   buffer.unmap();
   return buffer;
 }
