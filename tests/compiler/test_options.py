@@ -62,6 +62,25 @@ def test_arguments_of_a_wrong_form(options: dict[str, Any], message: str, tmp_pa
         compile(MODEL, tmp_path, device="cpu", **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"device": 0}, "a name as a string"),
+        ({"tuning": Path("table.json")}, "the path of a tuning table as a string"),
+        ({"precision": "f16", "keep_f32": (True,)}, "operators by name or index"),
+        ({"custom_ops": ("A", 3)}, "a tuple of operator names"),
+        ({"input_shapes": (("x", (3, "5")),)}, "a tuple of (name, shape) pairs"),
+        ({"input_shapes": (("x", (3, 5), 7),)}, "a tuple of (name, shape) pairs"),
+        ({"keep": (("kv_*_*", "kv_*_*"),)}, "a tuple of pairs of an output and an input"),
+        ({"keep": (("kv_*", "kv"),)}, "a tuple of pairs of an output and an input"),
+    ],
+)
+def test_options_of_a_wrong_form(options: dict[str, Any], wanted: str) -> None:
+    *_, (name, value) = options.items()
+    with pytest.raises(OptionError, match=re.escape(f"{name}={value!r}: give {wanted}")):
+        Options(**options)
+
+
 def test_sizes_may_be_of_numpy(tmp_path: Path) -> None:
     (name,) = (info.name for info in pipeline.build(MODEL, Options(device="cpu")).plan.inputs)
     shapes: Any = {name: np.array([7, 5])}
