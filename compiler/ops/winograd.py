@@ -72,13 +72,25 @@ def _room(op: Op, target: Target) -> int:
 
 
 def separate_steps(op: Op, target: Target) -> str | None:
-    """Why the steps must be separate kernels; None if one kernel can do all of them."""
+    """Why the steps have to be separate kernels; None if one kernel does all of them.
+
+    One kernel loads all weights again for the squares of each work-item. Where there are more of
+    them than terms and sums of all squares, these had better be stored. The share of a layer's time
+    that separate steps take with 2 cores (AVX-512, Zen 5), for as many outputs as inputs:
+
+        image               14x14               20x20               28x28               40x40
+        channels     128    192    256    128    256     96    128    256     64    128
+        PoCL        0.89   0.94   0.78   1.01   0.91   1.00   0.72   0.95   1.03   1.07
+        Intel's     0.85   0.86   0.81   0.95   0.86   1.00   0.94   0.95   1.08   1.07
+    """
     if not target.on_processor:
         return "a work-item cannot use all local memory of its work-group"
+    batch, _, _, outputs = op.output.shape
+    inputs = op.operand(0).shape[3]
     if _room(op, target) < MIN_SQUARES:
-        return (
-            f"{MIN_SQUARES} squares of {op.operand(0).shape[3]} channels do not fit in local memory"
-        )
+        return f"{MIN_SQUARES} squares of {inputs} channels do not fit in local memory"
+    if not target.half and batch * squares(op) * (inputs + outputs) < inputs * outputs:
+        return "the weights take more memory than the terms and sums of all squares"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The steps of Winograd's algorithm as separate kernels, for devices that need many work-items.
+"""The steps of Winograd's algorithm as separate kernels, for many work-items or many weights.
 
     terms = tflgpu.winograd_input(image)                [batch, 36, squares, inputs]
     sums  = tflgpu.winograd_product(terms, weights)     [batch, 36, squares, outputs]

@@ -5,8 +5,8 @@
               y = { r = tflgpu.winograd_output(s, none, b) | y = RELU(r) }
 
 Each step is a kernel with as many work-items as a GPU needs, and stores its result in memory. On
-processors, winograd does all steps in one kernel instead. The device profile sets the fewest
-channels and squares of outputs that are worthwhile.
+processors, winograd does all steps in one kernel instead, unless there are more weights than
+results. The device profile sets the fewest channels and squares of outputs that are worthwhile.
 """
 
 from __future__ import annotations

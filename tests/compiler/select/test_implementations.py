@@ -38,7 +38,7 @@ SQUARES = call("CONV_2D", pooled(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
 FROM_ROWS = call("CONV_2D", x(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
 
 
-FEW_SQUARES = call("CONV_2D", pooled(1, 12, 20, 8), w(8, 3, 3, 8), w(8), **window())
+FEW_SQUARES = call("CONV_2D", pooled(1, 8, 16, 8), w(8, 3, 3, 8), w(8), **window())
 
 
 EMPTY_SQUARES = call("CONV_2D", pooled(1, 1, 99, 8), w(8, 3, 3, 8), w(8), **window())
@@ -51,6 +51,9 @@ TOO_DEEP = call("CONV_2D", pooled(1, 13, 17, 400), w(8, 3, 3, 400), w(8), **wind
 
 
 DEEP = call("CONV_2D", pooled(1, 21, 24, 64), w(64, 3, 3, 64), w(64), **window())
+
+
+MORE_WEIGHTS = call("CONV_2D", pooled(1, 21, 20, 64), w(64, 3, 3, 64), w(64), **window())
 
 
 STEPS = ["winograd_input", "winograd_product", "winograd_output"]
@@ -170,6 +173,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (STRIDE, "cpu", ["to_sliced", "max_pool", "conv"]),
         (TOO_DEEP, "cpu", ["to_sliced", "max_pool", *STEPS]),
         (DEEP, "cpu", ["to_sliced", "max_pool", "winograd"]),
+        (MORE_WEIGHTS, "cpu", ["to_sliced", "max_pool", *STEPS]),
         (DEEP, "mali", ["to_sliced", "max_pool", *STEPS]),
         (DEEP, "adreno", ["to_sliced", "max_pool", "conv_shared"]),
         (FIRST_LAYER, "cpu_avx512", ["conv_linear"]),

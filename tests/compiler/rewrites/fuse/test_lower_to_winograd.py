@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cases.convolutions import conv, window
 from graphs import Value, call, model, x
@@ -61,3 +63,13 @@ def test_half_precision_declines() -> None:
     assert not any("winograd" in file for file in compiled.sources)
     (reason,) = (e.reason for e in compiled.events if e.rewrite == "lower_to_winograd")
     assert reason == "the intermediate sums would be stored in half precision"
+
+
+def test_one_kernel_computes_all_steps_in_half_precision() -> None:
+    """On processors it does so even if the weights are more than the terms, which it keeps."""
+    value = call("RELU", conv(x(1, 14, 14, 128), (128, 128)))
+    options = Options(device="cpu_avx512")
+    half = replace(options, precision="f16")
+    for each, alone in ((options, False), (half, True)):
+        compiled = pipeline.build(model({"y": value}).content, each)
+        assert any(file.endswith("winograd.cl") for file in compiled.sources) is alone
