@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from ..target import Target
 from .bodies import fill
 from .kernel_source import KernelSource
 from .render import RenderedLaunch, render
+from .shared_kernels import shared
+from .wgsl.kernel import SIZES
 from .wgsl.types import size
 
 
@@ -36,6 +39,8 @@ class GeneratedLaunch:
     """Index of its kernel."""
     limits: Mapping[Tensor, Sequence[int]]
     """What the indices in each tensor of indices must stay below."""
+    sizes: tuple[int, ...] = ()
+    """What the kernel reads after the arguments of `rendered`, if it computes several sizes."""
 
     @property
     def title(self) -> str:
@@ -91,6 +96,8 @@ def generate(
             packed = launch.packed.values()
             launches.append(GeneratedLaunch(op, reads, packed, rendered, number, limits))
         progress()
+    if target.language.compiled_at_start:
+        launches, numbers = _with_shared(launches, target.device.max_arguments)
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
     for item in launches:
         users[item.kernel].append(item)
@@ -140,6 +147,23 @@ def _counted(rendered: RenderedLaunch, allocation: Allocation) -> RenderedLaunch
     return replace(rendered, source=replace(source, parameters=tuple(parameters)))
 
 
+def _with_shared(
+    launches: Iterable[GeneratedLaunch], most: int
+) -> tuple[list[GeneratedLaunch], dict[KernelSource, int]]:
+    """The launches with kernels for several sizes, of which each has so many buffers at most."""
+    work = Counter[KernelSource]()
+    for item in launches:
+        work[item.rendered.source] += item.rendered.flops
+    kernels = shared(work, most)
+    numbers: dict[KernelSource, int] = {}
+    found = []
+    for item in launches:
+        source, sizes = kernels[item.rendered.source]
+        number = numbers.setdefault(source, len(numbers))
+        found.append(replace(item, kernel=number, sizes=sizes))
+    return found, numbers
+
+
 def _names_in_comments(order: Sequence[SizedOp]) -> Callable[[str], str]:
     """Gives the name of a tensor as comments show it; long names are shortened."""
     tensors = (
@@ -154,15 +178,20 @@ def _names_in_comments(order: Sequence[SizedOp]) -> Callable[[str], str]:
 
 def _described(name: str, users: list[GeneratedLaunch], shown: Callable[[str], str]) -> list[str]:
     """The comment at the top of a kernel's file: what it computes, its parameters and its uses."""
-    rendered = users[0].rendered
-    grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.source.group))
-    return [
-        f"{name}: {computed(users[0].op)}",
-        *rendered.described,
-        *(["multiplies and adds in half precision"] if rendered.source.half else []),
-        f"grid {grid} in groups of {group}",
-        *(f"{_operators(item)}: {_tensors(item.rendered, shown)}" for item in users),
-    ]
+    alike: dict[KernelSource, list[GeneratedLaunch]] = {}
+    for item in users:
+        alike.setdefault(item.rendered.source, []).append(item)
+    lines = [f"{name}: {computed(users[0].op)}"]
+    for source, (first, *more) in alike.items():
+        grid, group = (" x ".join(map(str, size)) for size in (first.rendered.grid, source.group))
+        lines += [
+            *first.rendered.described,
+            *([f"{SIZES}: {', '.join(map(str, first.sizes))}"] if first.sizes else []),
+            *(["multiplies and adds in half precision"] if source.half else []),
+            f"grid {grid} in groups of {group}",
+            *(f"{_operators(item)}: {_tensors(item.rendered, shown)}" for item in (first, *more)),
+        ]
+    return lines
 
 
 def _operators(launch: GeneratedLaunch) -> str:

@@ -34,7 +34,7 @@ def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tu
             "run it on LiteRT: fallback_ops, --fallback-op",
         )
         for launch, dispatch in zip(kernels.launches, found, strict=True)
-        for tensors, argument in zip(launch.rendered.tensors, dispatch.arguments, strict=True)
+        for tensors, argument in zip(launch.rendered.tensors, dispatch.arguments, strict=False)
         if argument.size > most
     ]
     if large:
@@ -62,6 +62,8 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
         else:
             argument = allocation.argument(tensors, parameter.writes)
         arguments.append(replace(argument, texel=parameter.texel))
+    if launch.sizes:
+        arguments.append(weights.add(np.array(launch.sizes, np.int32)))
     written = zip(parameters, rendered.tensors, strict=True)
     result = next(tensors[0] for parameter, tensors in written if parameter.writes)
     return Dispatch(

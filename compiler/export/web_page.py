@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from ...runtime.cache.variant import WEIGHTS, Variant
-from ...runtime.plan.records import Plan, Region, TensorInfo
+from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.plan.storage import WORD, device_dtype
 from ...runtime.webgpu.info import GROUP_COUNTS, GROUP_SIZES, LIMITS
 from ..language.comment import in_comment
-from .web_kernels import Kernel, Placed, bare, shared
 
 FORMAT = 2
 """Of NAME.json."""
 DEMO = "demo"
 """The folder of the modules of the demo, which are the same for all models."""
-SIZES = len(Region)
-"""The region of the sizes that kernels read, behind those of the plan."""
-ALIGNMENT = 256
-"""Of the sizes of a step, as every implementation of WebGPU allows."""
+ENTRY = "main"
+"""What every kernel is called, so that those of several signatures have equal texts."""
 
 
 @dataclass(frozen=True)
@@ -82,40 +78,37 @@ def _described(signatures: Sequence[Variant]) -> Mapping[str, object]:
     plans = [variant.plan for variant in signatures]
     plan = plans[0]
     texts = [
-        [bare(variant.sources[kernel.file], kernel.name) for kernel in variant.plan.kernels]
+        [_bare(variant.sources[kernel.file], kernel.name) for kernel in variant.plan.kernels]
         for variant in signatures
     ]
-    kernels, placed = shared(_known(plans, texts))
+    names: dict[str, str] = {}
+    for own, other in zip(plans, texts, strict=True):
+        for kernel, text in zip(own.kernels, other, strict=True):
+            names.setdefault(text, kernel.name)
+    numbers = {text: number for number, text in enumerate(names)}
     return {
         "format": FORMAT,
         "model": plan.model,
         "compiler": plan.compiler,
         "weights": {"size": plan.weights_size, "sha256": plan.weights_sha256.hex()},
         "needs": _needs(plans),
-        "kernels": [{"name": name, "code": code} for code, name in kernels.items()],
+        "kernels": [{"name": name, "code": code} for code, name in names.items()],
         "signatures": [
-            _signature(plan, [placed[text] for text in each])
+            _signature(plan, [numbers[text] for text in each])
             for plan, each in zip(plans, texts, strict=True)
         ],
     }
 
 
-def _known(plans: Sequence[Plan], texts: Sequence[Sequence[str]]) -> Mapping[str, Kernel]:
-    """The distinct texts of the kernels of plans."""
-    names: dict[str, str] = {}
-    work: Counter[str] = Counter()
-    for plan, own in zip(plans, texts, strict=True):
-        for text, kernel in zip(own, plan.kernels, strict=True):
-            names.setdefault(text, kernel.name)
-        for dispatch in plan.dispatches:
-            work[own[dispatch.kernel]] += dispatch.flops
-    whole = max(work.total(), 1)
-    return {text: Kernel(name, work[text] / whole) for text, name in names.items()}
+def _bare(text: str, name: str) -> str:
+    """A kernel without its header comment and its name, which tell equal kernels apart."""
+    lines = text.splitlines(keepends=True)
+    start = next(number for number, line in enumerate(lines) if not line.startswith("//"))
+    return "".join(lines[start:]).strip().replace(f"fn {name}(", f"fn {ENTRY}(")
 
 
-def _signature(plan: Plan, kernels: Sequence[Placed]) -> Mapping[str, object]:
-    """What one signature takes, gives, keeps and runs; `kernels` has where its kernels are."""
-    steps, sizes = _steps(plan, kernels)
+def _signature(plan: Plan, kernels: Sequence[int]) -> Mapping[str, object]:
+    """What one signature takes, gives, keeps and runs; `kernels` has the numbers of its kernels."""
     return {
         "name": plan.signature,
         "inputs": _tensors(plan.inputs, plan.input_buffers),
@@ -128,8 +121,7 @@ def _signature(plan: Plan, kernels: Sequence[Placed]) -> Mapping[str, object]:
             for each in plan.variables
         ],
         "arena": plan.arena_size,
-        "sizes": sizes,
-        "steps": steps,
+        "steps": [*_steps(plan, kernels)],
     }
 
 
@@ -161,23 +153,13 @@ def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
     return {"limits": named, "features": [*features]}
 
 
-def _steps(plan: Plan, kernels: Sequence[Placed]) -> tuple[list[object], list[object]]:
-    """Each dispatch: kernel, work-groups, and region, index, offset and size of each argument.
-
-    Also the contents of the region of sizes: offset and numbers.
-    """
-    steps: list[object] = []
-    sizes: list[object] = []
+def _steps(plan: Plan, kernels: Sequence[int]) -> Iterator[object]:
+    """Each dispatch: kernel, work-groups, and region, index, offset and size of each argument."""
     for dispatch in plan.dispatches:
-        group, placed = plan.kernels[dispatch.kernel].group, kernels[dispatch.kernel]
+        group = plan.kernels[dispatch.kernel].group
         groups = [items // size for items, size in zip(dispatch.grid, group, strict=True)]
         bindings = [
             [int(item.region), item.index, item.offset, max(WORD, -(-item.size // WORD) * WORD)]
             for item in dispatch.arguments
         ]
-        if placed.sizes:
-            offset = len(sizes) * ALIGNMENT
-            bindings.append([SIZES, 0, offset, len(placed.sizes) * WORD])
-            sizes.append([offset, placed.sizes])
-        steps.append([placed.number, groups, bindings])
-    return steps, sizes
+        yield [kernels[dispatch.kernel], groups, bindings]

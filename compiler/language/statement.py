@@ -5,8 +5,8 @@ The text is that of OpenCL C and of GLSL, whose statements are alike; WGSL has a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .expression import Expression, Name, Operation
 from .language import Language
@@ -222,6 +222,10 @@ class Printed:
     """In WGSL, the functions that it calls."""
     atomic: frozenset[str] = frozenset()
     """In WGSL, the arrays of which elements are changed atomically."""
+    sizes: tuple[int, ...] = field(default=(), compare=False)
+    """In WGSL, the numbers that it computes integers with, in the order in which it is printed."""
+    reading: Callable[[Mapping[int, str]], Printed] | None = field(default=None, compare=False)
+    """Prints it with variables for some of those, by their places, which it reads from an array."""
 
 
 @dataclass(frozen=True)

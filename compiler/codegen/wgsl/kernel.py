@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
 
 from ...errors import RenderError
-from ...language import WGSL
-from ...language.statement import Printed, Statements
+from ...language import INT, WGSL, Element, Name
+from ...language.statement import Declare, Printed, Statements
 from ..intrinsics import defined_text, intrinsics
 from .builtins import Unprintable
 from .definitions import Function, Macro
 from .parse import ParseError, parse_definitions
 from .printer import Printer
 
+SIZES = "sizes"
+"""The array of what kernels for several sizes read."""
 
-def print_kernel(template: str, body: Statements, arrays: Mapping[str, str]) -> Printed:
+
+def print_kernel(
+    template: str,
+    body: Statements,
+    arrays: Mapping[str, str],
+    given: Mapping[int, str] = MappingProxyType({}),
+) -> Printed:
     """The text of a kernel in WGSL; `arrays` has the types of buffers and local memory.
 
-    RenderError that names the template, for definitions that are not in GLSL and for functions that
-    WGSL does not have.
+    `given` has variables that stand for numbers, as `Printed.reading` says. RenderError that names
+    the template, for definitions that are not in GLSL and for functions that WGSL does not have.
     """
+    names = dict.fromkeys(given.values())
+    read = [
+        Declare(INT, name, value=Element(Name(SIZES), place)) for place, name in enumerate(names)
+    ]
+    types = {**arrays, SIZES: "int[]"} if names else arrays
+    statements = Statements((*read, *body.items))
     try:
-        printer = Printer(arrays, _Definitions(), frozenset())
-        lines = printer.statements(body)
+        printer = Printer(types, _Definitions(), frozenset(), given)
+        lines = printer.statements(statements)
         atomic = frozenset(printer.changed)
         if atomic:
-            printer = Printer(arrays, _Definitions(), atomic)
-            lines = printer.statements(body)
+            printer = Printer(types, _Definitions(), atomic, given)
+            lines = printer.statements(statements)
     except (ParseError, Unprintable) as error:
         raise RenderError(f"{template}, for WGSL: {error}") from error
     # Bindings that a kernel does not name are left out of its layout.
@@ -35,6 +51,8 @@ def print_kernel(template: str, body: Statements, arrays: Mapping[str, str]) -> 
         "\n".join(f"  {line}" for line in (*unread, *lines)),
         tuple("\n".join(function) for function in printer.functions.values()),
         atomic,
+        tuple(printer.sizes),
+        partial(print_kernel, template, body, arrays),
     )
 
 

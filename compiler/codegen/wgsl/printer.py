@@ -55,6 +55,7 @@ from .values import (
     binary,
     called,
     chosen,
+    common,
     constructed,
     filled,
     numeral,
@@ -81,12 +82,17 @@ class Printer:
     """Prints one kernel. `arrays` has the types of those in buffers and in local memory."""
 
     def __init__(
-        self, arrays: Mapping[str, str], intrinsics: Definitions, atomic: frozenset[str]
+        self,
+        arrays: Mapping[str, str],
+        intrinsics: Definitions,
+        atomic: frozenset[str],
+        given: Mapping[int, str],
     ) -> None:
-        """`atomic` names the arrays of which elements are changed atomically."""
+        """`atomic` names the arrays of which elements are changed atomically, `given` the variables
+        for some of the sizes, by their places in the order in which they are printed."""
         self._scopes = [{name: _Variable(type) for name, type in arrays.items()}]
         """The variables in the scopes from the outside in."""
-        self._intrinsics, self._atomic = intrinsics, atomic
+        self._intrinsics, self._atomic, self._given = intrinsics, atomic, given
         self._calls: dict[tuple[str, tuple[str, ...]], Value] = {}
         """Name and result of each function that is printed, by the intrinsic and its arguments."""
         self._steps: dict[str, int] = {}
@@ -99,6 +105,8 @@ class Printer:
         """The arrays of which elements were seen to change atomically."""
         self.read: set[str] = set()
         """The names of variables and arrays that were printed."""
+        self.sizes: list[int] = []
+        """The numbers that integers are computed with."""
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -171,12 +179,15 @@ class Printer:
         if declared.size:
             self._scopes[-1][declared.name] = _Variable(f"{type}[]")
             return f"var {name}: array<{wgsl(type)}, {declared.size}>"
-        value = None if declared.value is None else self.expression(_straight(declared.value))
+        value = None
+        if declared.value is not None:
+            (value,) = self._with_sizes([_straight(declared.value)])
         self._scopes[-1][declared.name] = _Variable(type)
         return f"let {name} = {value.text}" if value else f"var {name}: {wgsl(type)}"
 
     def _assignment(self, statement: Assign) -> str:
-        target, value = self._place(statement.target), self.expression(statement.value)
+        target = self._place(statement.target)
+        (value,) = self._with_sizes([statement.value], target.type)
         self._change(statement.target)
         if statement.sign in ("<<=", ">>="):
             value = shift(value, target.type)
@@ -242,8 +253,8 @@ class Printer:
         if isinstance(node, Sum):
             return self.expression(node.written)
         if isinstance(node, Operation):
-            sign, left, right = node.parts
-            return binary(sign, self.expression(left), self.expression(right))
+            sign, *sides = node.parts
+            return binary(sign, *self._with_sizes(sides))
         if isinstance(node, Call):
             return self._call(node)
         if isinstance(node, Element):
@@ -259,6 +270,19 @@ class Printer:
             return self._choice(node)
         assert isinstance(node, Step)
         return self._stepped(node)
+
+    def _with_sizes(self, nodes: Sequence[Expression], type: str = "") -> list[Value]:
+        """Expressions that are read; numbers among them are sizes, if they are beside integers."""
+        values = [self.expression(node) for node in nodes]
+        if (type or common(values)) != "int":
+            return values
+        pairs = zip(nodes, values, strict=True)
+        return [self._size(node) if isinstance(node, Number) else each for node, each in pairs]
+
+    def _size(self, number: Number) -> Value:
+        variable = self._given.get(len(self.sizes))
+        self.sizes.append(number.parts[0])
+        return self._name(variable) if variable else numeral(number)
 
     def _place(self, node: Expression) -> Value:
         """A variable, or an element or lanes of one."""
@@ -307,7 +331,7 @@ class Printer:
     def _choice(self, node: Choice) -> Value:
         condition, one, other = node.parts
         depends, before = self.expression(_straight(condition)), dict(self._steps)
-        first, second = self.expression(one), self.expression(other)
+        first, second = self._with_sizes([one, other])
         if self._steps != before:
             raise Unprintable(f"what {depends.text} chooses changes a variable, in any case")
         return chosen(depends, first, second)
@@ -326,12 +350,12 @@ class Printer:
         if expanded:
             (only,) = expanded
             return self.expression(only.value)
-        arguments = [self.expression(each) for each in given]
+        if known(function):
+            return constructed(function, [self.expression(each) for each in given])
+        arguments = self._with_sizes(given)
         if function in self._intrinsics:
             made = self._function(function, tuple([each.type for each in arguments]))
             return called(made.text, arguments, made.type)
-        if known(function):
-            return constructed(function, arguments)
         return builtin(function, arguments)
 
     def _expanded(self, node: Call) -> Sequence[Assign | Evaluate]:

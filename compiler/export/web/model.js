@@ -160,7 +160,7 @@ class Loaded {
 class Model {
   #loaded; #device; #buffers; #steps; #staging = []; #pictures = new Map();
 
-  constructor(loaded, {name, inputs, outputs, variables, sizes, steps}) {
+  constructor(loaded, {name, inputs, outputs, variables, steps}) {
     const {device, pipelines} = loaded;
     this.#loaded = loaded;
     this.#device = device;
@@ -168,7 +168,7 @@ class Model {
     this.outputs = outputs;
     const reach = (tensor) => loaded.buffer(tensor.reach);
     this.#buffers = [[loaded.arena], [loaded.weights], inputs.map(reach), outputs.map(reach),
-      variables.map((variable) => loaded.states.get(variable.name)), [sizesOf(device, sizes)]];
+      variables.map((variable) => loaded.states.get(variable.name))];
     this.#steps = steps.map(([kernel, groups, bindings]) => ({
       pipeline: pipelines[kernel],
       groups,
@@ -322,23 +322,10 @@ class Model {
   }
 
   #release() {
-    const [, , inputs, outputs, , sizes] = this.#buffers;
-    for (const buffer of [...inputs, ...outputs, ...sizes, ...this.#staging.flat()]) buffer.destroy();
+    const [, , inputs, outputs] = this.#buffers;
+    for (const buffer of [...inputs, ...outputs, ...this.#staging.flat()]) buffer.destroy();
     for (const {texture} of this.#pictures.values()) texture.destroy();
   }
-}
-
-/** What kernels read that compute several sizes. */
-function sizesOf(device, sizes) {
-  const ends = sizes.map(([offset, numbers]) => offset + numbers.length * WORD);
-  const buffer = device.createBuffer({
-    size: Math.max(SMALLEST, ...ends), usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true});
-  const bytes = buffer.getMappedRange();
-  for (const [offset, numbers] of sizes) {
-    new Int32Array(bytes, offset, numbers.length).set(numbers);
-  }
-  buffer.unmap();
-  return buffer;
 }
 
 /** What copies texels to the bytes of a buffer, four in a word. */

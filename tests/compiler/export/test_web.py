@@ -19,7 +19,8 @@ from shown_outputs import anchored, candidates, detections, output, posenet
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options, pipeline
-from tflgpu.compiler.export import export, web_kernels
+from tflgpu.compiler.codegen import shared_kernels
+from tflgpu.compiler.export import export
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
@@ -66,10 +67,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     split = tflgpu.compile(views.content, cache, target="wgsl", device="webgpu")
     export([read_variant(split)], folder / "split", "split", False)
     sizes = model({name: call("SOFTMAX", x(*SIZES[name]), beta=1.0) for name in SIZES})
-    rows = tflgpu.compile(sizes.content, cache, target="wgsl", device="webgpu")
     with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(web_kernels, "SHARED", 1.0)
-        export([read_variant(rows)], folder / "rows", "rows", False)
+        changed.setattr(shared_kernels, "SHARED", 1.0)
+        rows = tflgpu.compile(sizes.content, cache, target="wgsl", device="webgpu")
+    export([read_variant(rows)], folder / "rows", "rows", False)
     yield folder
 
 
