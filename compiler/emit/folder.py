@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...runtime.cache.folder import REMOVED_MEANWHILE, lock
-from ...runtime.cache.private_files import make_private, read_file, sync_folder
-from ...runtime.cache.replacing import replace_folder
+from ...runtime.cache.private_files import read_file, sync_folder
+from ...runtime.cache.replacing import change_folder, replace_folder
 from ...runtime.cache.variant import (
     KERNELS,
     LARGEST_TEXT,
@@ -31,10 +29,6 @@ from .compiled_model import CompiledModel
 
 CHANGED = "changed"
 """The folder for kernels that were changed in a variant's folder before it was written again."""
-ATTEMPTS = 100
-"""How often to write a folder that another process removes meanwhile, each time after a pause."""
-PAUSE = 0.001
-"""Seconds of the first pause; each is longer than the one before by as much."""
 
 
 def pack(
@@ -69,22 +63,13 @@ def pack(
         files = _specialized(record, other)
         _check_parts(other.plan, {name: files[name] for name in files if name != PLAN}, view)
         contents |= {f"{record.folder}/{name}": content for name, content in files.items()}
-    for attempt in range(1, ATTEMPTS + 1):
-        make_private(folder.parent.parent)
-        make_private(folder.parent)
-        try:
-            with lock(folder):
-                if not _is_same(folder, contents[PLAN], keep_edits):
-                    _replace(folder, contents)
-            return folder
-        except PlanError as error:
-            if not isinstance(error.__cause__, FileNotFoundError) or attempt == ATTEMPTS:
-                raise
-        except OSError as error:
-            if error.errno not in REMOVED_MEANWHILE or attempt == ATTEMPTS:
-                raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
-        time.sleep(PAUSE * attempt)
-    raise AssertionError("unreachable")
+
+    def write() -> None:
+        if not _is_same(folder, contents[PLAN], keep_edits):
+            _replace(folder, contents)
+
+    change_folder(folder, write)
+    return folder
 
 
 def _specialized(record: Specialization, model: CompiledModel) -> dict[str, bytes]:

@@ -13,7 +13,6 @@ root, and writable by nobody else. No symbolic links are followed below the cach
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -38,12 +37,6 @@ ATTEMPTS = 5
 """How often to read a cache that another process is changing."""
 PAUSE = 0.02
 """Seconds between attempts; replacing a folder takes a fraction of that."""
-
-REMOVED_MEANWHILE = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
-"""What happens while a process that prunes the cache removes the model's folder, with its locks.
-
-Taking a lock creates that folder; it fails with EEXIST if the folder is there and then is not.
-"""
 
 SHOWN_DIGITS = 12
 """Digits of a fingerprint that lists show, enough to tell models apart."""

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from ..errors import PlanError
 from .binaries import BINARIES, LARGEST_BINARY, split
-from .folder import REMOVED_MEANWHILE, check_exists, is_fingerprint, lock
+from .folder import check_exists, is_fingerprint, lock
 from .private_files import read_file
+from .replacing import REMOVED_MEANWHILE
 from .variant import PLAN, WEIGHTS, edited_kernels, read_plan, read_variant
 
 

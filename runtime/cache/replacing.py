@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from .private_files import check_private, sync_folder
+from ..errors import PlanError
+from .folder import lock
+from .private_files import check_private, make_private, sync_folder
+
+ATTEMPTS = 100
+"""How often to change a folder that another process removes meanwhile, each time after a pause."""
+PAUSE = 0.001
+"""Seconds of the first pause; each is longer than the one before by as much."""
+
+REMOVED_MEANWHILE = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
+"""What happens while a process that prunes the cache removes the model's folder, with its locks.
+
+Taking a lock creates that folder; it fails with EEXIST if the folder is there and then is not.
+"""
+
+
+def change_folder(folder: Path, change: Callable[[], None]) -> None:
+    """Change a variant's folder while no other process does, having made those above it.
+
+    PlanError if it cannot be written or is not private.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        make_private(folder.parent.parent)
+        make_private(folder.parent)
+        try:
+            with lock(folder):
+                return change()
+        except PlanError as error:
+            if not isinstance(error.__cause__, FileNotFoundError) or attempt == ATTEMPTS:
+                raise
+        except OSError as error:
+            if error.errno not in REMOVED_MEANWHILE or attempt == ATTEMPTS:
+                raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
+        time.sleep(PAUSE * attempt)
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:

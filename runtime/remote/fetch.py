@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..cache.folder import lock
-from ..cache.private_files import make_private, replace_file, sync_folder
-from ..cache.replacing import replace_folder
+from ..cache.private_files import replace_file, sync_folder
+from ..cache.replacing import change_folder, replace_folder
 from ..cache.variant import PLAN, read_plan
 from ..callers import warn_caller
 from ..errors import CacheWarning, PlanError, StoreError
@@ -142,16 +141,14 @@ def _fetch(store: Store, publication: Publication, copies: Path, trusted: Truste
 def _copy(store: Store, publication: Publication, copies: Path) -> Path:
     """The folder of a variant's copy, made unless it is there (PlanError, StoreError)."""
     folder = folder_of(copies, publication)
-    make_private(copies)
-    make_private(folder.parent)
-    try:
-        with lock(folder):
-            if not is_copy(folder, publication):
-                replace_folder(folder, lambda new: _download(store, publication, new))
-            elif not _has_manifest(folder, publication):
-                replace_file(folder / MANIFEST, to_bytes(publication))
-    except OSError as error:
-        raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
+
+    def make() -> None:
+        if not is_copy(folder, publication):
+            replace_folder(folder, lambda new: _download(store, publication, new))
+        elif not _has_manifest(folder, publication):
+            replace_file(folder / MANIFEST, to_bytes(publication))
+
+    change_folder(folder, make)
     return folder
 
 

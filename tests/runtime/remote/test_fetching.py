@@ -19,6 +19,7 @@ from servers import make_key
 
 from tflgpu.runtime import CacheWarning, PlanError, StoreError, load
 from tflgpu.runtime.cache.variant import read_variant
+from tflgpu.runtime.remote import fetch as fetching
 from tflgpu.runtime.remote import ledger
 from tflgpu.runtime.remote.copies import copies_of
 from tflgpu.runtime.remote.fetch import fetch
@@ -75,8 +76,6 @@ def unreachable(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function after whose call file:// URLs of stores can no longer be reached."""
 
     def lose(store: Store) -> None:
-        from tflgpu.runtime.remote import fetch as fetching
-
         def opened(url: str, timeout: float) -> Store:
             found = Store(url, timeout)
             if found.url == store.url:
@@ -114,6 +113,25 @@ def test_only_its_own_files_are_touched(local: Store, tmp_path: Path, seen: list
     fetch(f"counted://{folder}", model, "anyone", second)
     assert {plan.fingerprint for _, plan in chosen} == {model}
     assert [path for path in seen if model not in path] == [f"{folder}/"]
+
+
+def test_a_pruned_cache_meanwhile(
+    local: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process removes the model's folder just before the copy is put there."""
+    many(local, tmp_path, 1)
+    replace, pruned = fetching.replace_folder, []
+
+    def prune_once(folder: Path, fill: Any) -> None:
+        if not pruned:
+            pruned.append(folder.parent)
+            shutil.rmtree(folder.parent)
+        replace(folder, fill)
+
+    monkeypatch.setattr(fetching, "replace_folder", prune_once)
+    folder = fetched(f"{local.url}/{0:064x}/one")
+    assert pruned == [folder.parent]
+    assert read_variant(folder).plan.model == "model_0.tflite"
 
 
 def present_of(store: Store, model: str) -> Publication:
