@@ -111,14 +111,15 @@ void tflgpu_instructions(char *line, size_t size) {
 
 static int holds(tflgpu_session *session, const tflgpu_rule *rule) {
   const tflgpu_device *device = &session->device;
+  const tflgpu_backend *backend = session->model->backend;
   return (!rule->type || !strcmp(rule->type, device->type)) &&
          (!rule->vendor || tflgpu_contains(device->vendor, rule->vendor)) &&
          (!rule->platform || tflgpu_contains(device->platform, rule->platform)) &&
          (!rule->name || tflgpu_contains(device->name, rule->name)) &&
          (!rule->lanes || rule->lanes == device->lanes) &&
-         (!rule->instruction ||
-          session->model->backend->has_instruction(session, rule->instruction)) &&
-         (!rule->extension || session->model->backend->has_extension(session, rule->extension));
+         (!rule->instruction || (backend->has_instruction &&
+                                 backend->has_instruction(session, rule->instruction))) &&
+         (!rule->extension || backend->has_extension(session, rule->extension));
 }
 
 /* How well a variant suits the device: greater is better, 0 if no rule holds. */
@@ -521,7 +522,7 @@ static tflgpu_status allocate_buffers(tflgpu_session *session, tflgpu_error *err
 /* Allocates the buffers, and compiles or restores the kernels and binds them to these. */
 static tflgpu_status prepare(tflgpu_session *session, tflgpu_error *error) {
   const tflgpu_backend *backend = session->model->backend;
-  const char *folder = session->first->cache_folder;
+  const char *folder = backend->binary ? session->first->cache_folder : NULL;
   uint32_t key;
   tflgpu_status status = allocate_buffers(session, error);
   if (status) return status;

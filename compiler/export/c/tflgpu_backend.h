@@ -47,14 +47,15 @@ struct tflgpu_backend {
   /* Uses the device of another session, which is closed later, and enters. */
   tflgpu_status (*share)(tflgpu_session *, tflgpu_session *with, tflgpu_error *);
   int (*has_extension)(tflgpu_session *, const char *name);
-  int (*has_instruction)(tflgpu_session *, const char *name);
+  int (*has_instruction)(tflgpu_session *, const char *name); /* NULL for none */
   /* A function of the driver or of an extension, NULL if there is none. */
   void (*find)(tflgpu_session *, const char *name, void *function);
   void *(*context)(tflgpu_session *); /* the cl_context; NULL on OpenGL ES */
   tflgpu_status (*enter)(tflgpu_session *, tflgpu_error *);
   void (*leave)(tflgpu_session *);
   void (*close)(tflgpu_session *); /* also after `open` or anything else has failed */
-  /* A checksum continued with what compiled kernels depend on: the device and its driver. */
+  /* A checksum continued with what compiled kernels depend on: the device and its driver. This,
+   * `restore` and `binary` are NULL for drivers that keep compiled kernels by themselves. */
   uint32_t (*identify)(tflgpu_session *, uint32_t crc);
   tflgpu_status (*compile)(tflgpu_session *, tflgpu_error *);
   /* The kernels that `binary` has returned before: whether the driver accepts them. */
@@ -81,11 +82,12 @@ struct tflgpu_backend {
   tflgpu_status (*finish)(tflgpu_session *, tflgpu_error *);
 };
 
-/* The driver whose sessions have this type, and whose functions have these names. */
-#define TFLGPU_BACKEND(session)                                                                  \
+/* The driver whose sessions have this type, and whose functions have these names; those that it may
+ * lack are given. */
+#define TFLGPU_BACKEND(session, has_instruction, identify, restore, binary)                      \
   {                                                                                              \
     sizeof(session), open_device, share_device, has_extension, has_instruction, find, context,   \
-        enter, leave, close_device, identify, compile, restore, read_binary, discard, allocate,  \
+        enter, leave, close_device, identify, compile, restore, binary, discard, allocate,       \
         release, buffer_size, bind_steps, rebind, write_buffer, clear, launch, mark,             \
         read_buffer, finish                                                                      \
   }

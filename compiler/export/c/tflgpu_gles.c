@@ -373,12 +373,6 @@ static int has_extension(tflgpu_session *shared, const char *extension) {
   return tflgpu_lists(text(gles(shared), GL_EXTENSIONS), extension);
 }
 
-static int has_instruction(tflgpu_session *shared, const char *name) {
-  (void)shared;
-  (void)name;
-  return 0;
-}
-
 static void find(tflgpu_session *shared, const char *name, void *function) {
   find_function(&gles(shared)->egl, name, function);
 }
@@ -715,4 +709,5 @@ static void close_device(tflgpu_session *shared) {
     session->egl.DestroyContext(session->display, session->context);
 }
 
-const tflgpu_backend tflgpu_gles = TFLGPU_BACKEND(gles_session);
+const tflgpu_backend tflgpu_gles =
+    TFLGPU_BACKEND(gles_session, NULL, identify, restore, read_binary);

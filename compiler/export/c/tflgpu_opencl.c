@@ -881,4 +881,5 @@ static void close_device(tflgpu_session *shared) {
   if (session->context) session->cl.ReleaseContext(session->context);
 }
 
-const tflgpu_backend tflgpu_opencl = TFLGPU_BACKEND(opencl_session);
+const tflgpu_backend tflgpu_opencl =
+    TFLGPU_BACKEND(opencl_session, has_instruction, identify, restore, read_binary);

@@ -219,12 +219,6 @@ static int has_extension(tflgpu_session *shared, const char *name) {
   return 0;
 }
 
-static int has_instruction(tflgpu_session *shared, const char *name) {
-  (void)shared;
-  (void)name;
-  return 0;
-}
-
 static void find(tflgpu_session *shared, const char *name, void *function) {
   (void)shared;
   (void)name;
@@ -407,25 +401,6 @@ static void close_device(tflgpu_session *shared) {
 }
 
 /* -- kernels -------------------------------------------------------------------------------- */
-
-/* Drivers keep compiled kernels by themselves. */
-static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
-  (void)shared;
-  return crc;
-}
-
-static int restore(tflgpu_session *shared, const unsigned char *binary, size_t size) {
-  (void)shared;
-  (void)binary;
-  (void)size;
-  return 0;
-}
-
-static unsigned char *read_binary(tflgpu_session *shared, size_t *size) {
-  (void)shared;
-  *size = 0;
-  return NULL;
-}
 
 /* The pieces of a source as one text, which the caller frees; NULL if memory is missing. */
 static char *joined_source(const tflgpu_schedule *schedule, const tflgpu_kernel *kernel) {
@@ -717,4 +692,4 @@ static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
   return status;
 }
 
-const tflgpu_backend tflgpu_webgpu = TFLGPU_BACKEND(webgpu_session);
+const tflgpu_backend tflgpu_webgpu = TFLGPU_BACKEND(webgpu_session, NULL, NULL, NULL, NULL);
