@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from flatbuffers import flexbuffers
-from graphs import Call, Part, call, ints, known, typed, w, x, xi
+from graphs import Call, Part, call, detected, ints, known, typed, w, x, xi
 
 from .case import Case
 
@@ -39,22 +39,11 @@ def detections() -> Iterator[Case]:
         ("class by class, two of each", 0, 19, 1, 2),
     )
     for situation, background, most, for_a_box, of_a_class in ways:
-        options = flexbuffers.Builder()
-        with options.Map():
-            for name, scale in (("y", 10.0), ("x", 10.0), ("h", 5.0), ("w", 5.0)):
-                options.Float(f"{name}_scale", scale)
-            options.Float("nms_iou_threshold", 0.4)
-            options.Float("nms_score_threshold", 0.3)
-            options.Int("max_detections", most)
-            options.Int("max_classes_per_detection", for_a_box)
-            options.Int("detections_per_class", of_a_class or 100)
-            options.Int("num_classes", 7)
-            options.Bool("use_regular_nms", of_a_class is not None)
         scores = x(1, 37, 7 + background, draw="positive")
-        attrs = {"custom_options": bytes(options.Finish())}
-        operands = x(1, 37, 4), scores, anchors
-        value = Call("TFLite_Detection_PostProcess", operands, attrs, outputs=4)
-        results = [Part(value, position) for position in range(4)]
+        options = {"max_classes_per_detection": for_a_box, "num_classes": 7}
+        options |= {"max_detections": most, "detections_per_class": of_a_class or 100}
+        regular = of_a_class is not None
+        results = detected(x(1, 37, 4), scores, anchors, use_regular_nms=regular, **options)
         yield Case("TFLite_Detection_PostProcess", situation, results)
 
 
@@ -73,16 +62,11 @@ def transforms() -> Iterator[Case]:
 def experts() -> Iterator[Case]:
     """Two of three experts for each of seven tokens."""
     for activation in ("gelu", "gelu_tanh"):
-        options = flexbuffers.Builder()
-        with options.Map():
-            for name, size in (("num_experts", 3), ("model_dim", 5), ("hidden_dim", 11)):
-                options.Int(name, size)
-            options.Int("num_active_experts", 2)
-            options.String("activation", activation)
-            options.String("weight_type", "fp32")
+        sizes = {"num_experts": 3, "model_dim": 5, "hidden_dim": 11, "num_active_experts": 2}
+        options = {**sizes, "activation": activation, "weight_type": "fp32"}
         routing = x(1, 7, 5), x(1, 7, 2, draw="positive"), xi(1, 7, 2, draw="places")
         matrices = w(11, 3, 1, 5), w(11, 3, 1, 5), w(5, 3, 1, 11), w(1, 1, 1, 3)
-        raw = {"custom_options": bytes(options.Finish())}
+        raw = {"custom_options": bytes(flexbuffers.Dumps(options))}
         yield Case("moe", activation, Call("moe", (*routing, *matrices), raw))
 
 

@@ -32,13 +32,10 @@ def composites() -> Iterator[Case]:
 
 def composite(name: str, shape: Shape, body: Body) -> Value:
     """The composite odml.`name` whose result has that shape, of the inputs of its subgraph."""
-    options = flexbuffers.Builder()
-    with options.Map():
-        options.Float("epsilon", 1e-6)
     attrs = {
         "name": f"odml.{name}",
         "decomposition_subgraph_index": body,
-        "composite_attributes": bytes(options.Finish()),
+        "composite_attributes": bytes(flexbuffers.Dumps({"epsilon": 1e-6})),
         "composite_attributes_format": "FLEXBUFFERS",
     }
     operands = tuple(Input(each.shape, each.draw, each.dtype) for each in body.operands)

@@ -1,6 +1,7 @@
 """Small models for tests, as expressions or as text; both give a graph, a file and its inputs."""
 
 from .build import Model, model
+from .detections import detected
 from .draws import DRAWS, drawn
 from .text import lines, parsed
 from .values import (
@@ -42,6 +43,7 @@ __all__ = [
     "Value",
     "affine",
     "call",
+    "detected",
     "drawn",
     "ints",
     "joined",

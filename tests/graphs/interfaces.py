@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flatbuffers import flexbuffers
 from paths import DIGITS_MODEL
 
 from .altered import altered
 from .build import model
+from .detections import detected
 from .signatures import two_signatures
 from .values import (
     Call,
-    Part,
     State,
     Value,
     affine,
@@ -91,21 +90,8 @@ def detections() -> list[Value]:
     random = np.random.default_rng(23)
     centres = random.uniform(0.2, 0.8, (12, 2))
     anchors = np.concatenate([centres, np.full((12, 2), 0.3)], 1).astype(np.float32)
-    options = flexbuffers.Builder()
-    with options.Map():
-        for name, scale in (("y", 10.0), ("x", 10.0), ("h", 5.0), ("w", 5.0)):
-            options.Float(f"{name}_scale", scale)
-        options.Float("nms_iou_threshold", 0.4)
-        options.Float("nms_score_threshold", 0.3)
-        options.Int("max_detections", 4)
-        options.Int("max_classes_per_detection", 1)
-        options.Int("detections_per_class", 100)
-        options.Int("num_classes", 3)
-        options.Bool("use_regular_nms", False)
     operands = x(1, 12, 4), x(1, 12, 4, draw="positive"), known(anchors)
-    attrs = {"custom_options": bytes(options.Finish())}
-    found = Call("TFLite_Detection_PostProcess", operands, attrs, outputs=4)
-    return [Part(found, position) for position in range(4)]
+    return detected(*operands, max_detections=4, num_classes=3)
 
 
 def detector() -> dict[str, Value]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from flatbuffers import flexbuffers
-from graphs import Call, Part, Value, call, ints, known, typed, w, x
+from graphs import Call, Part, Value, call, detected, ints, known, typed, w, x
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape
@@ -135,21 +134,16 @@ def detection(draw: DrawFn) -> list[Value]:
     random = np.random.default_rng(number(draw, 0, 999))
     centres = random.uniform(0.2, 0.8, (count, 2))
     anchors = known(np.concatenate([centres, np.full((count, 2), 0.2)], 1).astype(np.float32))
-    options = flexbuffers.Builder()
-    with options.Map():
-        for name, scale in (("y", 10.0), ("x", 10.0), ("h", 5.0), ("w", 5.0)):
-            options.Float(f"{name}_scale", scale)
-        options.Float("nms_iou_threshold", pick(draw, (0.4, 0.6)))
-        options.Float("nms_score_threshold", pick(draw, (0.3, 1.5)))
-        options.Int("max_detections", number(draw, 1, 1 + count // 8))
-        options.Int("max_classes_per_detection", 1)
-        options.Int("detections_per_class", 100)
-        options.Int("num_classes", classes)
-        options.Bool("use_regular_nms", False)
-    attrs = {"custom_options": bytes(options.Finish())}
-    operands = x(1, count, 4), x(1, count, classes + background, draw="positive"), anchors
-    value = Call("TFLite_Detection_PostProcess", operands, attrs, outputs=4)
-    return [Part(value, position) for position in range(4)]
+    scores = x(1, count, classes + background, draw="positive")
+    return detected(
+        x(1, count, 4),
+        scores,
+        anchors,
+        nms_iou_threshold=pick(draw, (0.4, 0.6)),
+        nms_score_threshold=pick(draw, (0.3, 1.5)),
+        max_detections=number(draw, 1, 1 + count // 8),
+        num_classes=classes,
+    )
 
 
 _SEGMENTS = (
