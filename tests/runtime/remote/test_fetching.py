@@ -18,6 +18,7 @@ from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, presen
 from servers import make_key
 
 from tflgpu.runtime import CacheWarning, PlanError, StoreError, load
+from tflgpu.runtime.cache.replacing import replace_folder
 from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.remote import fetch as fetching
 from tflgpu.runtime.remote import ledger
@@ -120,13 +121,13 @@ def test_a_pruned_cache_meanwhile(
 ) -> None:
     """Another process removes the model's folder just before the copy is put there."""
     many(local, tmp_path, 1)
-    replace, pruned = fetching.replace_folder, []
+    pruned = []
 
     def prune_once(folder: Path, fill: Any) -> None:
         if not pruned:
             pruned.append(folder.parent)
             shutil.rmtree(folder.parent)
-        replace(folder, fill)
+        replace_folder(folder, fill)
 
     monkeypatch.setattr(fetching, "replace_folder", prune_once)
     folder = fetched(f"{local.url}/{0:064x}/one")

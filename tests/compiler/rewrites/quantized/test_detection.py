@@ -25,8 +25,14 @@ def detector(scale: float) -> Model:
         xq(1, BOXES, 4, dtype="uint8", scale=1 / 256),
         known(anchors, affine(0.0039)),
     )
-    options = {"nms_iou_threshold": 0.6, "nms_score_threshold": 0.0}
-    return model({"found": detected(*operands, **options, max_detections=MOST, num_classes=3)})
+    found = detected(
+        *operands,
+        nms_iou_threshold=0.6,
+        nms_score_threshold=0.0,
+        max_detections=MOST,
+        num_classes=3,
+    )
+    return model({"found": found})
 
 
 def test_boxes_have_the_bits_of_litert(attached: Attached, tmp_path: Path) -> None:
