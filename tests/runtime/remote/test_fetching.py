@@ -121,7 +121,7 @@ def test_a_pruned_cache_meanwhile(
 ) -> None:
     """Another process removes the model's folder just before the copy is put there."""
     many(local, tmp_path, 1)
-    pruned = []
+    pruned: list[Path] = []
 
     def prune_once(folder: Path, fill: Any) -> None:
         if not pruned:
