@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir import Op, Shape
+import numpy as np
+
+from ..ir import Array, Op, Shape
 from .affine_moves import Axis, Move
 from .base import Permutable, Traits, always, among_operands, define, normalize_axis
 from .move import move_operator
@@ -57,30 +59,55 @@ def _moved(ranges: Sequence[_Range]) -> Move:
 
 @dataclass(frozen=True)
 class _Strided:
-    """A resolved STRIDED_SLICE: the range taken along each input axis, and the output shape."""
+    """A resolved STRIDED_SLICE."""
 
     ranges: tuple[_Range, ...]
+    """What is taken along each axis of the input."""
     shape: Shape
+    singles: tuple[tuple[int, int], ...]
+    """The entries that take one place and drop its axis, each with that axis."""
 
 
 def _strided(op: Op) -> _Strided:
+    """A STRIDED_SLICE at constant places."""
+    begin, end, strides = (op.constant(i) for i in (1, 2, 3))
+    return _resolved(op, begin, end, strides)
+
+
+def strided_at_computed(op: Op) -> _Strided:
+    """A STRIDED_SLICE whose begin and end are computed, as if each single place were the first.
+
+    ModelError if other entries need them: how many numbers they take is not known then.
+    """
+    strides, masks = op.constant(3), _masks(op)
+    free = masks["begin"] & masks["end"] | masks["ellipsis"] | masks["new_axis"]
+    if (free | masks["shrink_axis"]) & (1 << strides.size) - 1 != (1 << strides.size) - 1:
+        op.constant(1)
+        op.constant(2)
+    return _resolved(op, np.zeros(op.operand(1).shape), np.ones(op.operand(2).shape), strides)
+
+
+def _masks(op: Op) -> dict[str, int]:
+    names = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    return {name: int(op.attrs.get(f"{name}_mask", 0)) for name in names}
+
+
+def _resolved(op: Op, begin: Array, end: Array, strides: Array) -> _Strided:
     """The begin, end and stride entries resolved against the masks, which have a bit per entry.
 
     As in LiteRT, and unlike numpy, an ellipsis covers at least one axis if any is left; entries
     after it that have no axis left are ignored.
     """
     shape = op.operand(0).shape
-    entries = [tuple(int(v) for v in op.constant(i).reshape(-1)) for i in (1, 2, 3)]
+    entries = [tuple(int(v) for v in array.reshape(-1)) for array in (begin, end, strides)]
     if len({len(entry) for entry in entries}) != 1:
         raise op.invalid("begin, end and strides differ in length")
-    masks = {
-        name: int(op.attrs.get(f"{name}_mask", 0))
-        for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
-    }
+    masks = _masks(op)
     count = len(entries[0])
     added = sum(1 for i in range(count) if masks["new_axis"] >> i & 1)
     ranges: list[_Range] = []
     result: list[int] = []
+    singles: list[tuple[int, int]] = []
     for i in range(count):
         bit = {name: mask >> i & 1 for name, mask in masks.items()}
         if bit["ellipsis"]:
@@ -97,13 +124,15 @@ def _strided(op: Op) -> _Strided:
                     continue
                 raise op.invalid(f"{count - added} entries are more than the axes of {list(shape)}")
             part = _resolve(op, shape[len(ranges)], [entry[i] for entry in entries], bit)
-            ranges.append(part)
-            if not bit["shrink_axis"]:
+            if bit["shrink_axis"]:
+                singles.append((i, len(ranges)))
+            else:
                 result.append(part.count)
+            ranges.append(part)
     for extent in shape[len(ranges) :]:
         ranges.append(_Range(0, 1, extent))
         result.append(extent)
-    return _Strided(tuple(ranges), tuple(result))
+    return _Strided(tuple(ranges), tuple(result), tuple(singles))
 
 
 def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> _Range:
@@ -184,7 +213,7 @@ define(
     move_operator(
         "STRIDED_SLICE",
         lambda op: [_moved(_strided(op).ranges)],
-        lambda op: [_strided(op).shape],
+        lambda op: [(_strided if op.operand(1).constant else strided_at_computed)(op).shape],
         versions=8,
         traits=Traits(
             identity=lambda op: not (op.constant(3) < 0).any(),

@@ -104,6 +104,27 @@ def updates() -> Iterator[Case]:
     yield Case("DYNAMIC_UPDATE_SLICE", "of integers", value)
 
 
+def single_places() -> Iterator[Case]:
+    """Slices that take one place, which is computed, along some axes, and all along the others."""
+    for situation, numbers, strides, masks in (
+        ("of rows", [2, 0, 0], (1, 1, 1), {"begin": 6, "end": 6, "shrink_axis": 1}),
+        ("from the end", [0, -2, 0], (2, 1, -1), {"begin": 5, "end": 5, "shrink_axis": 2}),
+        ("of two axes", [1, 0, -3], (1, 1, 1), {"begin": 2, "end": 2, "shrink_axis": 5}),
+        ("of every axis", [1, -4, 3], (1, 1, 1), {"shrink_axis": 7}),
+        ("behind others", [0, 0, 5], (1, 1, 1), {"ellipsis": 1, "new_axis": 2, "shrink_axis": 4}),
+        ("of nothing", [0, 0, 0], (1, 2, 1), {"begin": 7, "end": 7}),
+    ):
+        begin = typed("int32", "ADD", xi(3, draw="places"), ints(*numbers))
+        end = typed("int32", "ADD", begin, ints(1, 1, 1))
+        attrs = {f"{name}_mask": mask for name, mask in masks.items()}
+        value = call("STRIDED_SLICE", x(5, 7, 11), begin, end, ints(*strides), **attrs)
+        yield Case("STRIDED_SLICE", f"computed place {situation}", value)
+    place = xi(1, draw="places")
+    operands = x(5, 37), place, typed("int32", "ADD", place, ints(1)), ints(1)
+    value = call("TANH", call("STRIDED_SLICE", *operands, shrink_axis_mask=1))
+    yield Case("STRIDED_SLICE", "computed place, fused", value)
+
+
 def sparse() -> Iterator[Case]:
     table = known(np.array([[0, 2], [3, 1], [4, 6]], np.int32))
     operands = table, ints(5, 7), x(3), number(-1.5)
@@ -127,4 +148,4 @@ def buckets() -> Iterator[Case]:
     yield Case("BUCKETIZE", "one boundary", one)
 
 
-TABLES = (places, searches, updates, sparse, buckets)
+TABLES = (places, searches, updates, single_places, sparse, buckets)

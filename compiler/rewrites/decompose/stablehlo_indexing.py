@@ -127,19 +127,6 @@ def dynamic_slice(here: Decomposition) -> str | None:
     return None
 
 
-@decomposes("SLICE")
-def computed_slice(here: Decomposition) -> str | None:
-    """One window, if its start is computed."""
-    x, begin = here.op.operand(0), here.op.operand(1)
-    if begin.constant:
-        return "it begins at a constant place"
-    shape = here.op.output.shape
-    starts = here.reshape(begin, (1, len(shape)))
-    taken = here.add(TAKE, x, starts, axes=tuple(range(len(shape))), window=shape)
-    here.finish(here.reshape(taken, shape))
-    return None
-
-
 @decomposes("STABLEHLO_DYNAMIC_UPDATE_SLICE")
 def dynamic_update_slice(here: Decomposition) -> str | None:
     """Its starts in one tensor."""

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from graphs import call, ints, model, x
 from graphs.addition import addition
 from numpy.typing import NDArray
 
@@ -38,6 +39,14 @@ def test_reference_keeps_results_of_earlier_runs() -> None:
     (first,) = reference.run([a, b])
     reference.run([b, b])
     np.testing.assert_allclose(first, a + b, rtol=1e-6)
+
+
+def test_reference_with_an_empty_output() -> None:
+    part = call("SLICE", x(3, 5), ints(0, 2), ints(3, 0))
+    reference = Reference(model({"y": part}).content)
+    (y,) = reference.run([normal(3, 5)])
+    assert y.shape == (3, 0)
+    assert y.dtype == np.float32
 
 
 @pytest.mark.parametrize(
