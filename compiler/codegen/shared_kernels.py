@@ -7,7 +7,7 @@ constant size. Numbers that kernels have in common stay constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -29,21 +29,34 @@ class Shared(NamedTuple):
 
 def shared(work: Mapping[KernelSource, int], most: int) -> Mapping[KernelSource, Shared]:
     """What computes each kernel, of which `work` has the operations; with `most` buffers."""
-    forms: dict[KernelSource, list[KernelSource]] = {}
-    for source in work:
-        form = _form(source) if len(source.parameters) < most else source
-        forms.setdefault(form, []).append(source)
-    several = [each for members in forms.values() if len(members) > 1 for each in members]
-    several.sort(key=work.__getitem__)
-    sums = accumulate(map(work.__getitem__, several))
     whole = SHARED * sum(work.values())
+    able = [each for each in work if work[each] <= whole and len(each.parameters) < most]
+    # Forms are printed, which takes long, so that few are asked for theirs.
+    groups = [group for alike in _groups(able, _outside) for group in _groups(alike, _form)]
+    several = sorted((each for group in groups for each in group), key=work.__getitem__)
+    sums = accumulate(map(work.__getitem__, several))
     little = {each for each, done in zip(several, sums, strict=True) if done <= whole}
     found = {source: Shared(source) for source in work}
-    for members in forms.values():
-        fitting = [each for each in members if each in little]
-        if len(fitting) > 1:
-            found |= _together(fitting)
+    for group in groups:
+        members = [each for each in group if each in little]
+        if len(members) > 1:
+            found |= _together(members)
     return found
+
+
+def _groups(
+    sources: Iterable[KernelSource], alike: Callable[[KernelSource], object]
+) -> list[list[KernelSource]]:
+    """Kernels in which something is alike."""
+    found: dict[object, list[KernelSource]] = {}
+    for source in sources:
+        found.setdefault(alike(source), []).append(source)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _outside(source: KernelSource) -> object:
+    printed = source.printed
+    return source.template, source.group, source.intrinsics, printed.functions, len(printed.sizes)
 
 
 def _form(source: KernelSource) -> KernelSource:
