@@ -19,6 +19,8 @@ WEBGPU = (
     *("--enable-features=Vulkan", "--disable-gpu-watchdog"),
 )
 """Flags for WebGPU on Chromium's own software driver."""
+PLAIN = ("--disable-gpu", "--disable-software-rasterizer")
+"""Flags for pages that only show text and drawings, for which such a driver takes longer."""
 
 
 @contextmanager

@@ -157,6 +157,11 @@ class Way:
     def __str__(self) -> str:
         return f"{self.target}-{self.profile}-{short_name(self.device)}"
 
+    @property
+    def whole(self) -> bool:
+        """Whether all cases run this way."""
+        return self.share == (0, 1)
+
     def shared(self, cases: tuple[T, ...]) -> tuple[T, ...]:
         """Its share of an operator's cases; all of them if there is just one."""
         start, step = self.share

@@ -27,6 +27,8 @@ STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
 CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 """Options that find wrong uses of memory and undefined behaviour."""
+PLACES = ("-I", "-isystem", "/", "-L", "-l", "-Wl,")
+"""How options begin that say where headers and libraries are; a preprocessed source has no more."""
 OBJECTS = TemporaryDirectory(prefix="tflgpu-objects-")
 """Compiled sources of programs."""
 
@@ -91,7 +93,7 @@ class Demo:
 def exported(
     compiled: CompiledModel,
     folder: Path,
-    options: Sequence[str] = ("-O1",),
+    options: Sequence[str] = (),
     embed: bool = False,
     backend: str | None = None,
 ) -> Demo:
@@ -131,7 +133,8 @@ def build(project: Path, program: str, *words: str) -> None:
 def _object(project: Path, source: str, options: Sequence[str]) -> str:
     """The path of a source's object. What programs have in common is compiled once."""
     text = _gcc(project, *options, "-E", "-P", source)
-    kept = Path(OBJECTS.name) / f"{sha256(repr((options, text)).encode()).hexdigest()}.o"
+    kinds = [option for option in options if not option.startswith(PLACES)]
+    kept = Path(OBJECTS.name) / f"{sha256(repr((kinds, text)).encode()).hexdigest()}.o"
     if not kept.exists():
         _gcc(project, *options, "-c", source, "-o", str(kept))
     return str(kept)

@@ -209,10 +209,10 @@ def computed_weights() -> Iterator[Case]:
             )
             yield row("computed weights", f"FULLY_CONNECTED {how}, constant", value)
             continue
-        image = operand(2, 11, 9, 13)
+        image = operand(2, 5, 7, 13)
         around = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
         value = quantized(
-            *("TRANSPOSE_CONV", ints(2, 22, 18, 19), computed(19, 3, 3, 13), image, added(19)),
+            *("TRANSPOSE_CONV", ints(2, 10, 14, 19), computed(19, 3, 3, 13), image, added(19)),
             **{**result, **attrs, **around},
         )
         yield row("computed weights", f"TRANSPOSE_CONV {how}", value)

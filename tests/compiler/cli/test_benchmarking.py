@@ -253,7 +253,7 @@ def test_a_trace_and_a_table_of_times(opencl_device: str, tmp_path: Path) -> Non
         *("benchmark", DIGITS_MODEL, "--device", opencl_device, "--no-litert"),
         *("--rounds", 1, "--warmup", 0, "--min-seconds", 0.2, "--trace", trace, "--csv", times),
     )
-    assert value["runs"] > 4 and value["runs"] * value["median_ms"] > 10
+    assert value["runs"] > 4
     kernels = [e for e in json.loads(trace.read_text())["traceEvents"] if e.get("cat") == "device"]
     assert [kernel["name"] for kernel in kernels] == [row["label"] for row in value["kernels"]]
     with times.open(newline="") as file:

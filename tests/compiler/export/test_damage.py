@@ -53,7 +53,7 @@ def demo(found: Found, tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """Digits that check every access of memory, and have kept their compiled kernels."""
     options = Options(target="opencl", device=found.profile, fallback="none")
     compiled = pipeline.build(DIGITS_MODEL, options)
-    made = exported(compiled, tmp_path_factory.mktemp("digits"), ("-O1", *CHECKED))
+    made = exported(compiled, tmp_path_factory.mktemp("digits"), CHECKED)
     (made.folder / "in.bin").write_bytes(content(IMAGE))
     assert not started(made, found).returncode
     return made

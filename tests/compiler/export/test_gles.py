@@ -29,7 +29,7 @@ def test_operators(gles: Found, tmp_path: Path) -> None:
     """The first case of every sixth operator, in one program: a processor compiles GLSL slowly."""
     firsts: list[Case] = [cases[0] for cases in families().values()]
     item = compile_cases(tuple(filter(portable, firsts[::6])), "glsl", "gpu")
-    exported(item.model, tmp_path, ("-O0",)).assert_agrees(gles, item.inputs)
+    exported(item.model, tmp_path).assert_agrees(gles, item.inputs)
 
 
 def test_a_network(models: Path, gles: Found, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_operators(found: Found, tmp_path: Path) -> None:
     """The first case of every fourth operator, in one program."""
     firsts: list[Case] = [cases[0] for cases in families().values()]
     item = compile_cases(tuple(filter(portable, firsts[::4])), "opencl", found.profile)
-    exported(item.model, tmp_path, ("-O0",)).assert_agrees(found, item.inputs)
+    exported(item.model, tmp_path).assert_agrees(found, item.inputs)
 
 
 def test_a_network(models: Path, found: Found, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_addresses_in_place_of_pieces(found: Found, tmp_path: Path) -> None:
         assert text.count(old) == 1
         text = text.replace(old, new)
     source.write_text(text)
-    build(demo.folder, "demo", "-O1", *CHECKED, *(path.name for path in demo.folder.glob("*.c")))
+    build(demo.folder, "demo", *CHECKED, *(path.name for path in demo.folder.glob("*.c")))
     ran = demo.run("--device", found.name, "--runs", "3", content=content(IMAGE))
     # Drivers keep memory until the end of the process.
     assert not ran.returncode or "LeakSanitizer" in ran.stderr, ran.stderr
@@ -84,7 +84,7 @@ def test_products_of_bytes(found: Found, tmp_path: Path) -> None:
 
 
 def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
-    demo = digits(tmp_path, options=("-O1", *CHECKED), embed=True)
+    demo = digits(tmp_path, options=CHECKED, embed=True)
     ran = demo.run("--device", found.name, "--runs", "3", content=content(IMAGE))
     # Drivers keep memory until the end of the process.
     assert not ran.returncode or "LeakSanitizer" in ran.stderr, ran.stderr

@@ -60,7 +60,7 @@ def test_they_share_weights_and_state(
     found: Found = request.getfixturevalue(FIXTURES[backend])
     for signature in (("prefill", "decode"), ("decode", "prefill")):
         folder = tmp_path / signature[0]
-        demo = exported(compiled(backend, signature), folder, ("-O0",), backend=backend)
+        demo = exported(compiled(backend, signature), folder, backend=backend)
         inputs, outputs = b"", b""
         with tflgpu.load(demo.variant, device=found.device, store_binaries=False) as session:
             for key, rows, start in STEPS:

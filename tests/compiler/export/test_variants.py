@@ -54,7 +54,7 @@ def asked(folder: Path, variants: Sequence[Variant], found: Found) -> tuple[int,
     """The exit code of a program that opens these variants, and the profile or error it prints."""
     export(variants, folder, "net", embed=False)
     (folder / "main.c").write_text(ASK)
-    build(folder, "ask", "-O0", *sorted(path.name for path in folder.glob("*.c")))
+    build(folder, "ask", *sorted(path.name for path in folder.glob("*.c")))
     ran = subprocess.run(
         ["./ask", found.name], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -75,7 +75,7 @@ def test_the_rules_of_profiles_decide(
     demo = Demo(tmp_path / "project", variants[names.index(wanted)].folder)
     export(variants, tmp_path / "demo", "net", embed=False)
     (demo.folder / "main.c").write_text((tmp_path / "demo" / "main.c").read_text())
-    build(demo.folder, "demo", "-O1", *sorted(path.name for path in demo.folder.glob("*.c")))
+    build(demo.folder, "demo", *sorted(path.name for path in demo.folder.glob("*.c")))
     assert not demo.run("--device", found.name, content=content(IMAGE)).returncode
     assert demo.outputs == demo.expected(found.device, IMAGE)
 

@@ -35,7 +35,7 @@ def test_operators(webgpu: Found, tmp_path: Path) -> None:
     """The first case of every twelfth operator, in one program."""
     firsts: list[Case] = [cases[0] for cases in families().values()]
     item = compile_cases(tuple(filter(portable, firsts[::12])), "wgsl", "webgpu")
-    exported(item.model, tmp_path, ("-O0",), backend="webgpu").assert_agrees(webgpu, item.inputs)
+    exported(item.model, tmp_path, backend="webgpu").assert_agrees(webgpu, item.inputs)
 
 
 def test_a_network(models: Path, webgpu: Found, tmp_path: Path) -> None:

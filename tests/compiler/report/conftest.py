@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from browser import chromium
+from browser import PLAIN, chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium without a window."""
-    with chromium() as found:
+    with chromium(*PLAIN) as found:
         yield found
