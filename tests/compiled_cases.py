@@ -1,21 +1,20 @@
-"""The cases of operators, compiled: once a session for all tests that look at them.
+"""The cases of operators, compiled.
 
 Storage is not left to the compiler's choice here: an operator's cases are compiled once with the
 first implementation that suits each operator, once with the second, and so on, so that every kernel
-is generated. Tests of one operator run in one process, one after the other.
+is generated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agreement import any_order
-from cases import Case, families
+from cases import Case
 from graphs import model
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
@@ -26,11 +25,6 @@ from tflgpu.compiler.select.legality import Candidates
 from tflgpu.compiler.select.storage import Choice
 from tflgpu.compiler.sizing.sizes import SizedOp
 from tflgpu.compiler.target import Target
-
-each_operator = pytest.mark.parametrize(
-    "operator", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in families()]
-)
-"""A test for each operator that has cases."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,6 @@ def of_named_implementations(order: Iterable[SizedOp], *rest: Any) -> Kernels:
     return generate(sized, *rest)
 
 
-@lru_cache(maxsize=64)
 def compile_cases(
     cases: tuple[Case, ...],
     target: TargetName,

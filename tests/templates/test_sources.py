@@ -11,9 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cases import CASES, families
+from cases import CASES, Case, families
 from cases.convolutions import window
-from compiled_cases import each_operator, every_kernel
+from compiled_cases import every_kernel
 from devices import need_packages, need_programs, unavailable
 from graphs import call, model, w, x
 
@@ -36,32 +36,34 @@ test_operators.py they all run."""
 
 CHECKED = 4
 """Of an operator's cases every fourth is checked as OpenCL of GPUs."""
-TOGETHER = 8
-"""Operators are checked in so many parts; clang takes longer to start than to check one."""
+PARTS = 8
+"""Operators are checked in so many parts; validators take longer to start than to check one."""
 SYNTAX_OF_OPENCL = (
     *("-x", "cl", "-cl-std=CL1.2", "-triple", "spir64", "-fsyntax-only", "-w"),
     *("-finclude-default-header", "-fdeclare-opencl-builtins"),
 )
 
 
-def rendered(operator: str, target: TargetName, profile: str) -> dict[str, str]:
-    """Sources of an operator's cases, by the rank of the implementations and the file's name."""
-    cases = families()[operator][::LOOKED_AT]
+def rendered(part: int, target: TargetName, profile: str) -> dict[str, str]:
+    """Sources of some operators' cases, by the rank of the implementations and the file's name."""
     profiles = [name for language, name in TARGETS if language == target]
-    cases = cases[profiles.index(profile) :: len(profiles)] or cases
+    chosen: list[Case] = []
+    for operator in list(families())[part::PARTS]:
+        cases = families()[operator][::LOOKED_AT]
+        chosen += cases[profiles.index(profile) :: len(profiles)] or cases
     return {
         file.replace("kernels/", f"{item.rank}_"): source
-        for item in every_kernel(cases, target, profile, (0, 1))
+        for item in every_kernel(tuple(chosen), target, profile, (0, 1))
         for file, source in item.model.sources.items()
     }
 
 
 @pytest.mark.parametrize(("target", "profile"), TARGETS)
-@each_operator
+@pytest.mark.parametrize("part", range(PARTS))
 def test_every_file_says_what_it_computes(
-    operator: str, target: TargetName, profile: str, tmp_path: Path
+    part: int, target: TargetName, profile: str, tmp_path: Path
 ) -> None:
-    sources = rendered(operator, target, profile)
+    sources = rendered(part, target, profile)
     for file, source in sources.items():
         if file.endswith("_persistent.cl"):
             begins_with_what_it_merges(source)
@@ -75,11 +77,11 @@ def test_every_file_says_what_it_computes(
         compile_wgsl(sources)
 
 
-@pytest.mark.parametrize("part", range(TOGETHER))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_opencl_of_gpus_is_valid(part: int, tmp_path: Path) -> None:
     """No GPU here has a driver of OpenCL, and processors get other kernels."""
     need_programs("clang")
-    for operator in list(families())[part::TOGETHER]:
+    for operator in list(families())[part::PARTS]:
         for item in every_kernel(families()[operator][::CHECKED], "opencl", "gpu", (0, 1)):
             file = tmp_path / f"{operator} {item.rank}.cl"
             # As one file, since most of the time goes into what OpenCL declares.

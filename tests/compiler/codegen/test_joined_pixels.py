@@ -89,9 +89,11 @@ def check(
 def test_pairs_of_columns_agree_with_litert(
     precision: Precision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Others have kernels that do not load pairs: one is enough.
+    values = DEPTHWISE if precision == "f16" else {"same": DEPTHWISE["same"]}
     with lavapipe.device(monkeypatch) as device:
-        text = check(DEPTHWISE, precision, "mali", device)
-    assert text.count("// depthwise_conv_pairs") == (len(DEPTHWISE) if precision == "f16" else 0)
+        text = check(values, precision, "mali", device)
+    assert text.count("// depthwise_conv_pairs") == (len(values) if precision == "f16" else 0)
     assert ("uvec4 both" in text) == (precision == "f16")
 
 
