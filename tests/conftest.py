@@ -32,7 +32,7 @@ from devices import (
     ways,
 )
 from paths import TESTS
-from shared_programs import hasty_drivers, sharing
+from shared_programs import hasty_drivers, programs_folder, sharing
 
 from tflgpu.compiler.litert import regions
 from tflgpu.runtime import DeviceError
@@ -176,11 +176,19 @@ def models() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What one test has built, others of this process restore."""
-    shared = sharing(OpenCLPrograms.build, tmp_path_factory.mktemp("programs"))
+def shared_programs() -> Iterator[None]:
+    """What one test has built, others restore, and those of later runs."""
+    shared = sharing(OpenCLPrograms.build, programs_folder())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenCLPrograms, "build", shared)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def powered() -> Iterator[None]:
+    """No test has to find its files after a failure of power: none waits for a disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 

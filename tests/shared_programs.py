@@ -2,22 +2,44 @@
 
 Compiling takes seconds for a network that dozens of tests load, and restoring a tenth of that.
 Most kernels run once or twice, which takes a fraction of the time in which drivers optimize them.
+Kernels that a change leaves as they were are restored when tests run again, too.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from platformdirs import user_cache_path
 
-from tflgpu.runtime.opencl.library import OwnedHandles
+from tflgpu.runtime.opencl.library import OwnedHandles, query
 from tflgpu.runtime.opencl.programs import OpenCLPrograms, Program
 from tflgpu.runtime.plan.kernels import Kernel
 
 Build = Callable[[OpenCLPrograms, Sequence[Kernel], str, Mapping[str, str]], list[Program]]
+
+
+DRIVER_VERSION = 0x102D
+"""CL_DRIVER_VERSION."""
+KEPT = 7 * 24 * 60 * 60
+"""Seconds after which programs that no test restores are removed."""
+
+
+def programs_folder() -> Path:
+    """Where programs are kept, without those that were not used for long."""
+    folder = user_cache_path("tflgpu") / "programs of tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        # Another process may do the same.
+        with suppress(FileNotFoundError):
+            if file.stat().st_mtime < time.time() - KEPT:
+                file.unlink()
+    return folder
 
 
 def sharing(build: Build, folder: Path) -> Build:
@@ -27,13 +49,17 @@ def sharing(build: Build, folder: Path) -> Build:
         self: OpenCLPrograms, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
         texts = [(kernel.name, sources[kernel.file]) for kernel in kernels]
-        facts = repr((self._name, self._defines, options, texts))
+        version = query("clGetDeviceInfo", self._device, DRIVER_VERSION)
+        facts = repr((self._name, version, self._defines, options, texts))
         kept = folder / sha256(facts.encode()).hexdigest()
         if kept.exists() and (found := self.restore(kernels, options, kept.read_bytes())):
+            kept.touch()
             return found
         built = build(self, kernels, options, sources)
         if binary := self.binary(built):
-            kept.write_bytes(binary)
+            written = kept.with_suffix(f".{os.getpid()}")
+            written.write_bytes(binary)
+            written.replace(kept)
         return built
 
     return shared
