@@ -12,10 +12,10 @@ from .base import Launch, OpDef, define, row_major
 SUPPRESS = "tflgpu.suppress"
 """The operator that the others become.
 
-Operands: boxes [n, 4], scores [n] or [classes, n], the maximum number of boxes to keep, the overlap
-and score thresholds, and sigma of soft suppression (0: hard). Outputs: indices of the boxes kept,
-their scores, how many were kept, and the scores left over, which are scratch memory. Each class is
-suppressed on its own.
+Operands: boxes [n, 4], scores [n] or [classes, n], the maximum number of boxes to keep, and limits
+[3]: the overlap and score thresholds, and sigma of soft suppression (0: hard). Outputs: indices of
+the boxes kept, their scores, how many were kept, and the scores left over, which are scratch
+memory. Each class is suppressed on its own.
 """
 
 
@@ -43,12 +43,10 @@ def _infer_suppress(op: Op) -> list[Shape]:
 
 def _build(op: Op, target: Target) -> Launch:
     kept, scores, count, left = op.outputs
-    roles = {"boxes": 0, "x": 1, "overlap": 3, "least": 4, "sigma": 5}
-    reads = {role: op.operand(position) for role, position in roles.items()}
     return Launch(
         "sort/suppress.jinja",
         (count.elements, 1, 1),
-        reads,
+        {"boxes": op.operand(0), "x": op.operand(1), "limits": op.operand(3)},
         {"y": kept, "scores": scores, "total": count, "left": left},
         variables={
             "boxes_in": op.operand(0).shape[0],

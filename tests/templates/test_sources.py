@@ -19,6 +19,7 @@ from graphs import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.devices import profile as named_profile
 from tflgpu.compiler.options import TargetName
 
 pytestmark = pytest.mark.slow
@@ -51,11 +52,15 @@ def rendered(part: int, target: TargetName, profile: str) -> dict[str, str]:
     for operator in list(families())[part::PARTS]:
         cases = families()[operator][::LOOKED_AT]
         chosen += cases[profiles.index(profile) :: len(profiles)] or cases
-    return {
-        file.replace("kernels/", f"{item.rank}_"): source
-        for item in every_kernel(tuple(chosen), target, profile, (0, 1))
-        for file, source in item.model.sources.items()
-    }
+    found: dict[str, str] = {}
+    for item in every_kernel(tuple(chosen), target, profile, (0, 1)):
+        if target == "wgsl":
+            most = named_profile(profile).max_arguments
+            wide = [k.file for k in item.model.plan.kernels if k.parameters > most]
+            assert not wide, f"more buffers than a device has: {wide}"
+        sources = item.model.sources.items()
+        found |= {file.replace("kernels/", f"{item.rank}_"): source for file, source in sources}
+    return found
 
 
 @pytest.mark.parametrize(("target", "profile"), TARGETS)

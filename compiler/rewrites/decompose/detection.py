@@ -150,21 +150,14 @@ def _suppressed(
     attrs = here.op.attrs
     overlap = np.float32(attrs.get("nms_iou_threshold", 0.0))
     least = np.float32(attrs.get("nms_score_threshold", 0.0))
-    operands = (
-        boxes,
-        scores,
-        here.constant(most, "int32"),
-        here.constant(np.nextafter(overlap, np.float32(np.inf))),
-        here.constant(np.nextafter(least, np.float32(-np.inf))),
-        here.constant(0.0),
-    )
-    return _suppress(here, operands)
+    above = np.nextafter(overlap, np.float32(np.inf))
+    below = np.nextafter(least, np.float32(-np.inf))
+    limits = here.constant([above, below, 0.0])
+    return _suppress(here, boxes, scores, here.constant(most, "int32"), limits)
 
 
-def _suppress(here: Decomposition, operands: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """tflgpu.suppress of NON_MAX_SUPPRESSION_V5's operands: indices of the boxes kept, scores and
-    their count.
-    """
+def _suppress(here: Decomposition, *operands: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """tflgpu.suppress of its operands: indices of the boxes kept, their scores and their count."""
     types = ("int32", "float32", "int32", "float32")
     kept, scores, count, _ = here.several(SUPPRESS, operands, types)
     return kept, scores, count
@@ -174,9 +167,11 @@ def _suppress(here: Decomposition, operands: Sequence[Tensor]) -> tuple[Tensor, 
 def suppress(here: Decomposition) -> str | None:
     """Only V5 suppresses softly; for V4 sigma is 0."""
     op = here.op
-    operands = [op.operand(position) for position in range(5)]
+    boxes, scores, most, overlap, least = (op.operand(position) for position in range(5))
     softly = op.name.endswith("5")
     sigma = op.operand(5) if softly else here.constant(0.0)
-    kept, scores, count = _suppress(here, [*operands, sigma])
+    numbers = (here.reshape(number, (1,)) for number in (overlap, least, sigma))
+    limits = here.add("CONCATENATION", *numbers, axis=0)
+    kept, scores, count = _suppress(here, boxes, scores, most, limits)
     here.finish(*((kept, scores, count) if softly else (kept, count)))
     return None
