@@ -11,7 +11,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from hashlib import sha256
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,7 @@ def programs_folder() -> Path:
 def sharing(build: Build, folder: Path) -> Build:
     """`OpenCLPrograms.build` that keeps its results in a folder."""
 
+    @wraps(build)
     def shared(
         self: OpenCLPrograms, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
@@ -63,6 +66,11 @@ def sharing(build: Build, folder: Path) -> Build:
         return built
 
     return shared
+
+
+def build_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the running test build its programs, whatever others have built."""
+    monkeypatch.setattr(OpenCLPrograms, "build", unwrap(OpenCLPrograms.build))
 
 
 @contextmanager

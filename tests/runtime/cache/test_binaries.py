@@ -16,6 +16,7 @@ from devices import Attached
 from paths import DIGITS_MODEL
 from plans import ADD, chain, check, copy, copy_source, kernel
 from platforms import posix
+from shared_programs import build_anew
 from stored import open_attached, stored
 
 import tflgpu
@@ -97,6 +98,7 @@ def test_identical_sources_are_compiled_once(
             compiled.append(content)
         return original(self, content)
 
+    build_anew(monkeypatch)
     monkeypatch.setattr(OpenCLPrograms, "_program", compile_content)
     check(folder, opencl_device)
     assert len(compiled) == 3

@@ -16,6 +16,7 @@ from cases.convolutions import conv
 from devices import is_gpu, own_profile
 from graphs import Value, call, model, x
 from paths import DIGITS_MODEL
+from shared_programs import build_anew
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
@@ -202,6 +203,7 @@ def test_several_stretches_are_one_program(
     monkeypatch.setattr(dividing, "WORTH", 1.0)
     profile = own_profile(tmp_path, "cpu", persistent_kernels=2)
     folder = tflgpu.compile(content, tmp_path / "cache", device=profile)
+    build_anew(monkeypatch)
     monkeypatch.delattr(programs.OpenCLPrograms, "_build_single")
     with tflgpu.load(folder, device=opencl_device) as session:
         assert len(session.plan.persistent) > 1
