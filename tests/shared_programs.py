@@ -19,15 +19,14 @@ from pathlib import Path
 import pytest
 from platformdirs import user_cache_path
 
-from tflgpu.runtime.opencl.library import OwnedHandles, query
+from tflgpu.runtime.cache.binaries import device_key
+from tflgpu.runtime.opencl.info import describe
+from tflgpu.runtime.opencl.library import OwnedHandles
 from tflgpu.runtime.opencl.programs import OpenCLPrograms, Program
 from tflgpu.runtime.plan.kernels import Kernel
 
 Build = Callable[[OpenCLPrograms, Sequence[Kernel], str, Mapping[str, str]], list[Program]]
 
-
-DRIVER_VERSION = 0x102D
-"""CL_DRIVER_VERSION."""
 KEPT = 7 * 24 * 60 * 60
 """Seconds after which programs that no test restores are removed."""
 
@@ -52,8 +51,8 @@ def sharing(build: Build, folder: Path) -> Build:
         self: OpenCLPrograms, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
         texts = [(kernel.name, sources[kernel.file]) for kernel in kernels]
-        version = query("clGetDeviceInfo", self._device, DRIVER_VERSION)
-        facts = repr((self._name, version, self._defines, options, texts))
+        device = device_key(describe(self._device))
+        facts = repr((device, self._defines, options, texts))
         kept = folder / sha256(facts.encode()).hexdigest()
         if kept.exists() and (found := self.restore(kernels, options, kept.read_bytes())):
             kept.touch()
