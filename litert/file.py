@@ -21,8 +21,8 @@ from ..compiler.frontend.flatbuffer import Source
 from ..compiler.frontend.model_file import ModelFile, mapped
 from ..compiler.frontend.quantization import read_blocks
 from ..compiler.frontend.sparsity import read_indices
-from ..compiler.frontend.tflite_schema import DENSE, DTYPES
 from ..compiler.ir import Array, Shape
+from ..compiler.tflite_schema import DENSE, DTYPES
 
 Model = str | bytes
 """The path of a model file, or its content."""

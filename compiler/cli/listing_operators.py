@@ -6,9 +6,9 @@ from operator import attrgetter
 
 import click
 
-from ..frontend.tflite_schema import OWN_PREFIX
 from ..ops import OPS, OpDef
 from ..ops.base import ANY
+from ..tflite_schema import OWN_PREFIX
 from .printing import JSON, Answer, Column, Listing, json_option
 from .shell import Command, asked_for
 

@@ -16,10 +16,10 @@ from flatbuffers.number_types import Int32Flags
 
 from ..errors import ModelError, ModelFileError
 from ..ir import Signature
+from ..tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
 from .constants import Bytes
 from .flatbuffer import Source
 from .other_formats import described
-from .tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
 
 CHUNK = 1 << 20
 """Bytes of a file that are read at once."""

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ModelError
-from .custom_options import custom_attrs
-from .model_file import ModelFile
-from .tflite_schema import (
+from ..tflite_schema import (
     ENUMERATIONS,
     Field,
     OptionTable,
@@ -16,6 +14,8 @@ from .tflite_schema import (
     option_table_of,
     refers_to_subgraph,
 )
+from .custom_options import custom_attrs
+from .model_file import ModelFile
 
 EMPTY_TABLE = bytes([4, 0, 4, 0, 4, 0, 0, 0])
 """A vtable without fields, and a table that refers to it."""

@@ -15,14 +15,14 @@ from ...runtime.litert.dataflow import OMITTED
 from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
+from ..ops.base import operands_of
+from ..tflite_schema import DTYPES
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
 from .model_file import Model, ModelFile, content_of, distinct, name_of, release
-from .operands import check_operands, set_result_types
 from .operator_options import operator_options, subgraphs_of
 from .quantization import read_blocks, read_quantization
 from .sparsity import densify
-from .tflite_schema import DTYPES
 from .variables import first_contents
 
 OPERANDS = 500_000
@@ -271,8 +271,10 @@ class _Subgraph:
                 intermediates=tuple(self.tensors[i] for i in self._indices(table, "Intermediates")),
                 origins=(Origin(index, name),),
             )
-            check_operands(op)
-            set_result_types(op)
+            declared = operands_of(op)
+            if declared is not None:
+                declared.check(op)
+                declared.set_result_types(op)
             return op
 
     def _check_order(self, ops: Sequence[Op]) -> None:

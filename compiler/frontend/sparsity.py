@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..ir import Array, Shape
+from ..tflite_schema import DENSE, SPARSE
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
-from .tflite_schema import DENSE, SPARSE
 
 Positions = NDArray[np.int64]
 """Flat indices into the decoded tensor, 8 bytes each.

@@ -14,9 +14,7 @@ import tflite
 
 from ..errors import ModelError, PassError
 from ..ir import Graph, Op, Tensor
-from .constants import encode
-from .quantization import DETAILS, write_blocks
-from .tflite_schema import (
+from ..tflite_schema import (
     CUSTOM,
     DTYPES,
     ENUMERATIONS,
@@ -29,6 +27,8 @@ from .tflite_schema import (
     option_table_of,
     refers_to_subgraph,
 )
+from .constants import encode
+from .quantization import DETAILS, write_blocks
 
 LARGEST = 2**31 - 1
 """Most bytes of a flatbuffer."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from math import inf
 
 from ..errors import ModelError
-from ..frontend.tflite_schema import refers_to_subgraph
 from ..frontend.writer import write
 from ..ir import Graph, Op, Tensor
+from ..tflite_schema import refers_to_subgraph
 
 
 def part_inputs(graph: Graph, op: Op) -> list[Tensor]:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
 from ..ops.base import linear_bytes, weights_of
 from ..ops.litert_part import LITERT
+from ..tflite_schema import OWN_PREFIX
 
 EXCHANGE = 2_500_000
 """Multiply-adds that LiteRT computes while a region is submitted."""

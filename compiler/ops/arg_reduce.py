@@ -73,7 +73,6 @@ _ARG = (
     Implementation("arg_reduce_sliced", _arg_of_slices, _over_channels, writes=LINEAR),
 )
 
-define(
-    OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY, _NAN, versions=3),
-    OpDef("ARG_MIN", _infer_arg, _ARG, _reference_arg, ANY, _NAN, versions=3),
-)
+for _name in ("ARG_MAX", "ARG_MIN"):
+    _signature = f"{_name} x axis:integer -> y:integer"
+    define(OpDef(_signature, _infer_arg, _ARG, _reference_arg, ANY, _NAN, versions=3))

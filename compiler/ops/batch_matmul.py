@@ -161,4 +161,4 @@ _KERNELS = (
     row_major("batch_matmul", _build, _single_elements),
 )
 
-define(OpDef("BATCH_MATMUL", infer, _KERNELS, reference, versions=4))
+define(OpDef("BATCH_MATMUL a b -> y", infer, _KERNELS, reference, versions=4))

@@ -18,8 +18,8 @@ ADD_PADDED = "tflgpu.add_padded"
 """A sum whose second operand has fewer channels and is zero past the last."""
 
 
-def _arithmetic(formula: Formula, versions: int, neutral: float) -> Elementwise:
-    return Elementwise(formula, dtypes=_ARITHMETIC, versions=versions, cheap=True, neutral=neutral)
+def _arithmetic(formula: Formula, **others: Any) -> Elementwise:
+    return Elementwise(formula, dtypes=_ARITHMETIC, cheap=True, **others)
 
 
 def _chosen(formula: Formula, integer: Formula) -> Elementwise:
@@ -68,13 +68,15 @@ BINARY = {
     ),
     "MAXIMUM": _chosen(lambda f, a, b: f.larger(a, b), lambda f, a, b: f.max(a, b)),
     "MINIMUM": _chosen(lambda f, a, b: f.smaller(a, b), lambda f, a, b: f.min(a, b)),
-    "MUL": _arithmetic(lambda f, a, b: a * b, versions=8, neutral=1.0),
+    "MUL": _arithmetic(lambda f, a, b: a * b, versions=8, neutral=1.0, declared="a:U b:U -> y:U"),
     "POW": Elementwise(
         lambda f, a, b: f.power(a, b),
         integer=lambda f, a, b: f.whole_power(a, b),
         dtypes=(*FLOATS, "int32"),
     ),
-    "PRELU": Elementwise(lambda f, a, b: f.if_negative(a, b * a), cheap=True),
+    "PRELU": Elementwise(
+        lambda f, a, b: f.if_negative(a, b * a), cheap=True, declared="x:T slope:T -> y:T"
+    ),
     # The sign stays where more than all bits leave, and nothing moves by less than 0.
     "RIGHT_SHIFT": Elementwise(lambda f, a, b: a >> f.clamp(b, 0, 31), dtypes=INTEGERS),
     "SQUARED_DIFFERENCE": Elementwise(

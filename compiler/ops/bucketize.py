@@ -41,4 +41,6 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 _KERNEL = row_major("bucketize", _build)
 
-define(OpDef("BUCKETIZE", _infer, (_KERNEL,), _reference, ("float32", "int32", "int64")))
+define(
+    OpDef("BUCKETIZE x -> y:int32", _infer, (_KERNEL,), _reference, ("float32", "int32", "int64"))
+)

@@ -116,7 +116,7 @@ def _keep(op: Op, target: Target) -> Launch:
 define(
     OpDef(KEEP, same_as_first, (row_major("convert", _keep, fuses=False),), None, ANY),
     OpDef(
-        "CAST",
+        "CAST x -> y",
         same_as_first,
         (row_major("convert", _cast),),
         _reference,
@@ -126,7 +126,7 @@ define(
         traits=Traits(lambda op: op.operand(0).dtype == op.output.dtype, converts=True),
     ),
     OpDef(
-        "BITCAST",
+        "BITCAST x -> y",
         _infer_bits,
         (row_major("convert", _bits),),
         _reference_bits,

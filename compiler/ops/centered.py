@@ -105,6 +105,10 @@ define(
         ANY,
     ),
     OpDef(
-        "QUANTIZE", same_as_first, (), None, ANY, versions=3, note="of floats, or to another scale"
+        "QUANTIZE x -> y",
+        same_as_first,
+        dtypes=ANY,
+        versions=3,
+        note="of floats, or to another scale",
     ),
 )

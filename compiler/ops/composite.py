@@ -7,19 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import (
-    ANY,
-    FLOATS,
-    INTEGERS,
-    NO_TRAITS,
-    Infer,
-    OpDef,
-    Reference,
-    Traits,
-    broadcast_shapes,
-    define,
-    same_as_first,
-)
+from .base import ANY, FLOATS, INTEGERS, OpDef, Traits, broadcast_shapes, define, same_as_first
 
 
 def _add_n(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -57,57 +45,62 @@ def _infer_set_diagonal(op: Op) -> list[Shape]:
     return [shape]
 
 
-def _composite(
-    name: str,
-    infer: Infer,
-    note: str,
-    reference: Reference | None = None,
-    dtypes: tuple[str, ...] = FLOATS,
-    versions: int = 1,
-    traits: Traits = NO_TRAITS,
-) -> OpDef:
-    note = f"becomes {note}"
-    return OpDef(name, infer, (), reference, dtypes, note=note, versions=versions, traits=traits)
-
-
 define(
-    _composite("MATRIX_DIAG", _infer_diagonal, "SELECT_V2 with a constant mask", None, ANY),
-    _composite("ADD_N", broadcast_shapes, "ADDs", _add_n, (*FLOATS, *INTEGERS)),
-    _composite(
-        "EMBEDDING_LOOKUP",
+    OpDef(
+        "MATRIX_DIAG x:T -> y:T",
+        _infer_diagonal,
+        dtypes=ANY,
+        note="becomes SELECT_V2 with a constant mask",
+    ),
+    OpDef(
+        "ADD_N x:T+ -> y:T",
+        broadcast_shapes,
+        reference=_add_n,
+        dtypes=(*FLOATS, *INTEGERS),
+        note="becomes ADDs",
+    ),
+    OpDef(
+        "EMBEDDING_LOOKUP ids:integer table -> y",
         _infer_lookup,
-        "GATHER, also of indices out of bounds; a table of int8 or int4 stays packed",
-        None,
-        ANY,
+        dtypes=ANY,
+        note="becomes GATHER, also of indices out of bounds; a table of int8 or int4 stays packed",
         versions=5,
         traits=Traits(indexes=True),
     ),
-    _composite("FAKE_QUANT", same_as_first, "an elementwise operator of its own", versions=2),
-    _composite(
-        "L2_NORMALIZATION",
+    OpDef(
+        "FAKE_QUANT x:T -> y:T",
         same_as_first,
-        "SUM, SQRT and DIV along the last axis",
-        _l2_normalization,
+        dtypes=FLOATS,
+        note="becomes an elementwise operator of its own",
         versions=2,
     ),
-    _composite(
-        "LOCAL_RESPONSE_NORMALIZATION",
+    OpDef(
+        "L2_NORMALIZATION x:T -> y:T",
         same_as_first,
-        "CONV_2D with a band of ones and POW; NaN, infinities and overflow may make NaN of other "
-        "channels of a pixel",
-    ),
-    _composite(
-        "LOG_SOFTMAX",
-        same_as_first,
-        "SUM, LOG and SUB along the last axis",
-        _log_softmax,
+        reference=_l2_normalization,
+        dtypes=FLOATS,
+        note="becomes SUM, SQRT and DIV along the last axis",
         versions=2,
     ),
-    _composite(
-        "MATRIX_SET_DIAG",
+    OpDef(
+        "LOCAL_RESPONSE_NORMALIZATION x:T -> y:T",
+        same_as_first,
+        dtypes=FLOATS,
+        note="becomes CONV_2D with a band of ones and POW; NaN, infinities and overflow may make "
+        "NaN of other channels of a pixel",
+    ),
+    OpDef(
+        "LOG_SOFTMAX x:T -> y:T",
+        same_as_first,
+        reference=_log_softmax,
+        dtypes=FLOATS,
+        note="becomes SUM, LOG and SUB along the last axis",
+        versions=2,
+    ),
+    OpDef(
+        "MATRIX_SET_DIAG x:T diagonal:T -> y:T",
         _infer_set_diagonal,
-        "SELECT_V2 with a constant mask; LiteRT misplaces truth values",
-        None,
-        ANY,
+        dtypes=ANY,
+        note="becomes SELECT_V2 with a constant mask; LiteRT misplaces truth values",
     ),
 )

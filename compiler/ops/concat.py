@@ -162,7 +162,7 @@ IMPLEMENTATIONS = (
 
 define(
     OpDef(
-        "CONCATENATION",
+        "CONCATENATION x:T+ -> y:T",
         infer,
         IMPLEMENTATIONS,
         reference,

@@ -80,27 +80,40 @@ def _shape_of(reference: Reference) -> Infer:
 
 
 def _folded(
-    name: str,
+    signature: str,
     infer: Infer,
     reference: Reference,
     note: str,
     dtypes: tuple[str, ...] = ANY,
     **more: Any,
 ) -> OpDef:
-    return OpDef(name, infer, (), reference, dtypes, note, **more)
+    return OpDef(signature, infer, (), reference, dtypes, note, **more)
 
 
 _SHAPE = "of a known shape"
 
 define(
-    _folded("BROADCAST_ARGS", _shape_of(_joint_shape), _joint_shape, "of constants"),
-    _folded("DENSIFY", same_as_first, _densify, "of constants", ("float32",)),
-    _folded("DEQUANTIZE", same_as_first, _dequantize, "of integers and float16", versions=9),
-    _folded("FILL", _infer_fill, _fill, "the shape must be a constant", versions=5),
-    _folded("RANGE", _shape_of(_range), _range, "of constants", versions=2),
-    _folded("RANK", lambda op: [()], _rank, _SHAPE, reads_shapes_only=True),
-    _folded("SHAPE", _infer_shape, _shape, _SHAPE, reads_shapes_only=True),
-    _folded("STABLEHLO_IOTA", lambda op: [op.output.shape], _iota, "LiteRT has no kernel"),
-    _folded("WHERE", _shape_of(_where), _where, "of constants", versions=2),
-    _folded("ZEROS_LIKE", same_as_first, _zeros, _SHAPE, reads_shapes_only=True),
+    _folded(
+        "BROADCAST_ARGS a:integer b:integer -> y",
+        _shape_of(_joint_shape),
+        _joint_shape,
+        "of constants",
+    ),
+    _folded("DENSIFY x:T -> y:T", same_as_first, _densify, "of constants", ("float32",)),
+    _folded("DEQUANTIZE x -> y", same_as_first, _dequantize, "of integers and float16", versions=9),
+    _folded(
+        "FILL shape:integer value:T -> y:T",
+        _infer_fill,
+        _fill,
+        "the shape must be a constant",
+        versions=5,
+    ),
+    _folded(
+        "RANGE start:T limit:T step:T -> y:T", _shape_of(_range), _range, "of constants", versions=2
+    ),
+    _folded("RANK x -> y:int32", lambda op: [()], _rank, _SHAPE, reads_shapes_only=True),
+    _folded("SHAPE x -> y", _infer_shape, _shape, _SHAPE, reads_shapes_only=True),
+    _folded("STABLEHLO_IOTA -> y", lambda op: [op.output.shape], _iota, "LiteRT has no kernel"),
+    _folded("WHERE condition -> y:integer", _shape_of(_where), _where, "of constants", versions=2),
+    _folded("ZEROS_LIKE x:T -> y:T", same_as_first, _zeros, _SHAPE, reads_shapes_only=True),
 )

@@ -16,34 +16,38 @@ def as_the_file_says(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        "IF",
+        "IF condition inputs* -> outputs*",
         as_the_file_says,
-        (),
-        None,
-        ANY,
+        dtypes=ANY,
         note="both branches run if the condition is computed; they must be small and keep nothing",
         unimplemented_reason="the condition is computed while the model runs",
     ),
-    OpDef("STABLEHLO_COMPOSITE", as_the_file_says, (), None, ANY, note="becomes its subgraph"),
     OpDef(
-        "WHILE",
+        "STABLEHLO_COMPOSITE inputs* -> outputs*",
         as_the_file_says,
-        (),
-        None,
-        ANY,
+        dtypes=ANY,
+        note="becomes its subgraph",
+    ),
+    OpDef(
+        "WHILE inputs* -> outputs*",
+        as_the_file_says,
+        dtypes=ANY,
         note="the number of iterations must follow from constants",
         unimplemented_reason="the number of iterations is known only while the model runs",
     ),
 )
 
-for _name in ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"):
+for _signature in (
+    "ASSIGN_VARIABLE handle:resource value ->",
+    "CALL_ONCE ->",
+    "READ_VARIABLE handle:resource -> value",
+    "VAR_HANDLE -> handle:resource",
+):
     define(
         OpDef(
-            _name,
+            _signature,
             as_the_file_says,
-            (),
-            None,
-            ANY,
+            dtypes=ANY,
             note="becomes state kept between runs",
             unimplemented_reason="its variable is used in a loop or a branch",
         )

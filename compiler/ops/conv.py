@@ -300,7 +300,7 @@ IMPLEMENTATIONS = (
 
 define(
     OpDef(
-        "CONV_2D",
+        "CONV_2D input filter:weights bias? -> output",
         infer,
         IMPLEMENTATIONS,
         note="NaN and infinities may spread to other groups of channels, and to pixels nearby "

@@ -140,13 +140,13 @@ def _infer_transpose(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        "CONV_3D",
+        "CONV_3D input filter:weights bias? -> output",
         _infer,
         (row_major("conv_3d", _build),),
         note="by constant weights becomes CONV_2D",
     ),
     OpDef(
-        "CONV_3D_TRANSPOSE",
+        "CONV_3D_TRANSPOSE shape:integer filter:weights input bias? -> output",
         _infer_transpose,
         note="becomes CONV_3D; the output's shape must be a constant",
     ),

@@ -50,4 +50,8 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 _KERNELS = (row_major("cumsum", _build),)
 
-define(OpDef("CUMSUM", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS)))
+define(
+    OpDef(
+        "CUMSUM x:U axis:integer -> y:U", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS)
+    )
+)

@@ -214,7 +214,7 @@ IMPLEMENTATIONS = (
 
 define(
     OpDef(
-        "DEPTHWISE_CONV_2D",
+        "DEPTHWISE_CONV_2D input filter:weights bias? -> output",
         infer,
         IMPLEMENTATIONS,
         note="several output channels for each input channel are groups of a CONV_2D",

@@ -51,7 +51,10 @@ def _infer(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        "DILATE", _infer, (), None, ANY, "becomes PADV2 and SLICE; the dilations must be constants"
+        "DILATE x:T dilations:integer fill:T -> y:T",
+        _infer,
+        dtypes=ANY,
+        note="becomes PADV2 and SLICE; the dilations must be constants",
     ),
-    OpDef("STABLEHLO_PAD", _infer, (), None, ANY, "becomes PADV2 and SLICE"),
+    OpDef("STABLEHLO_PAD x:T fill:T -> y:T", _infer, dtypes=ANY, note="becomes PADV2 and SLICE"),
 )

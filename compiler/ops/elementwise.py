@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
+from ..tflite_schema import OWN_PREFIX
 from . import numpy_functions
 from .base import (
     FLOATS,
@@ -77,12 +78,20 @@ class Elementwise:
     """The range of its results where they are whole numbers; None if nothing is known of it."""
     note: str = ""
     """Limits that the operator table shows to users."""
+    declared: str = ""
+    """Its operands and its result, if they are not of one type."""
 
     @cached_property
     def operands(self) -> int:
         """How many operands it has."""
         kinds = [item.kind for item in signature(self.formula).parameters.values()]
         return kinds.count(Parameter.POSITIONAL_OR_KEYWORD) - 1
+
+    def signature(self, name: str) -> str:
+        """The declaration of an operator that computes it."""
+        kind = "bool" if self.dtypes == ("bool",) else "T"
+        operands = f"x:{kind}" if self.operands == 1 else f"a:{kind} b:{kind}"
+        return f"{name} {self.declared or f'{operands} -> y:{kind}'}"
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
@@ -253,7 +262,7 @@ def define_elementwise(table: dict[str, Elementwise]) -> None:
         ELEMENTWISE[name] = row
         define(
             OpDef(
-                name,
+                name if name.startswith(OWN_PREFIX) else row.signature(name),
                 _infer,
                 IMPLEMENTATIONS,
                 row.reference,

@@ -32,6 +32,8 @@ _NOTE = "becomes products with constant matrices"
 """The start of the note in the operator table."""
 
 define(
-    OpDef("RFFT2D", _infer, note=f"{_NOTE}, if read only by {', '.join(PARTS)}"),
-    *(OpDef(name, same_as_first, note=f"{_NOTE}, after RFFT2D") for name in PARTS),
+    OpDef(
+        "RFFT2D x sizes:integer -> y", _infer, note=f"{_NOTE}, if read only by {', '.join(PARTS)}"
+    ),
+    *(OpDef(f"{name} x -> y", same_as_first, note=f"{_NOTE}, after RFFT2D") for name in PARTS),
 )

@@ -200,7 +200,7 @@ IMPLEMENTATIONS = (
 
 define(
     OpDef(
-        "FULLY_CONNECTED",
+        "FULLY_CONNECTED input weights:weights bias? -> output shuffled?",
         infer,
         IMPLEMENTATIONS,
         versions=14,

@@ -188,7 +188,7 @@ _CLAMPED = (
 
 define(
     OpDef(
-        "GATHER",
+        "GATHER x:T indices:integer -> y:T",
         _infer_gather,
         (row_major("gather", _gather),),
         _reference_gather,
@@ -198,7 +198,7 @@ define(
         traits=_READ,
     ),
     OpDef(
-        "GATHER_ND",
+        "GATHER_ND x:T indices:integer -> y:T",
         _infer_gather_nd,
         (row_major("gather_nd", _gather_nd),),
         _reference_gather_nd,
@@ -207,9 +207,15 @@ define(
         versions=6,
         traits=_READ,
     ),
-    OpDef("ONE_HOT", _infer_one_hot, (row_major("one_hot", _one_hot),), _reference_one_hot, ANY),
     OpDef(
-        "SCATTER_ND",
+        "ONE_HOT indices:integer depth:integer on:T off:T -> y:T",
+        _infer_one_hot,
+        (row_major("one_hot", _one_hot),),
+        _reference_one_hot,
+        ANY,
+    ),
+    OpDef(
+        "SCATTER_ND indices:integer updates:T shape:integer -> y:T",
         _infer_scatter_nd,
         (row_major("scatter_nd", _scatter_nd),),
         _reference_scatter_nd,

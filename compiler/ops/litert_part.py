@@ -8,9 +8,9 @@ tensors are row-major, as on the host.
 
 from __future__ import annotations
 
-from ..frontend.tflite_schema import DTYPES
 from ..ir import Graph, Op, Tensor
 from ..target import Target
+from ..tflite_schema import DTYPES
 from .base import Launch, OpDef, as_inferred, define, row_major
 
 LITERT = "tflgpu.litert"

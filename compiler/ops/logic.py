@@ -25,7 +25,7 @@ DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
 
 
 def _comparison(formula: Formula, versions: int) -> Elementwise:
-    return Elementwise(formula, dtypes=_COMPARED, versions=versions)
+    return Elementwise(formula, dtypes=_COMPARED, versions=versions, declared="a:T b:T -> y:bool")
 
 
 LOGIC = {
@@ -85,7 +85,7 @@ for _name, _infer, _versions in (
     ELEMENTWISE[_name] = SELECTION
     define(
         OpDef(
-            _name,
+            f"{_name} condition:bool a:T b:T -> y:T",
             _infer,
             IMPLEMENTATIONS,
             _reference,
@@ -120,11 +120,10 @@ def _total_order(array: Array) -> Array:
 
 define(
     OpDef(
-        "STABLEHLO_COMPARE",
+        "STABLEHLO_COMPARE a:T b:T -> y:bool",
         same_as_first,
-        (),
-        _compare,
-        ANY,
+        reference=_compare,
+        dtypes=ANY,
         note="becomes LESS and the like; not in total order, except in STABLEHLO_SORT",
         unimplemented_reason="it compares in total order",
     )

@@ -48,11 +48,9 @@ def infer(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        "moe",
+        "moe x shares experts:integer gate up down scales more* -> y",
         infer,
-        (),
-        None,
-        ("float32", "int32"),
+        dtypes=("float32", "int32"),
         note="float32 with GELU; every expert is computed for every token",
     )
 )

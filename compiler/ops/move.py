@@ -224,7 +224,7 @@ def _pads_pixels(aligned: Move, source: Tensor) -> bool:
 
 
 def move_operator(
-    name: str,
+    signature: str,
     moves: Moves,
     infer: Infer | None = None,
     source: int = 0,
@@ -246,4 +246,4 @@ def move_operator(
 
     rows = implementations(lambda op: op.operand(source), moves)
     traits = replace(traits, moves=True)
-    return OpDef(name, infer or shapes, rows, reference, ANY, versions=versions, traits=traits)
+    return OpDef(signature, infer or shapes, rows, reference, ANY, versions=versions, traits=traits)

@@ -90,9 +90,15 @@ def _infer_detection(op: Op) -> list[Shape]:
 _TYPES = ("float32", "int32")
 _NOTE = "the maximum output size must be a constant"
 
+_V4 = "boxes:T scores:T limit:integer overlap:T score:T -> indices:integer count:integer"
+_V5 = (
+    "boxes:T scores:T limit:integer overlap:T score:T sigma:T "
+    "-> indices:integer scores:T count:integer"
+)
+
 define(
-    OpDef("NON_MAX_SUPPRESSION_V4", _infer_v4, (), None, _TYPES, note=_NOTE),
-    OpDef("NON_MAX_SUPPRESSION_V5", _infer_v5, (), None, _TYPES, note=_NOTE),
+    OpDef(f"NON_MAX_SUPPRESSION_V4 {_V4}", _infer_v4, dtypes=_TYPES, note=_NOTE),
+    OpDef(f"NON_MAX_SUPPRESSION_V5 {_V5}", _infer_v5, dtypes=_TYPES, note=_NOTE),
     OpDef(
         SUPPRESS,
         _infer_suppress,
@@ -100,5 +106,9 @@ define(
         None,
         _TYPES,
     ),
-    OpDef("TFLite_Detection_PostProcess", _infer_detection, note="becomes non-maximum suppression"),
+    OpDef(
+        "TFLite_Detection_PostProcess boxes scores anchors -> boxes classes scores count",
+        _infer_detection,
+        note="becomes non-maximum suppression",
+    ),
 )

@@ -48,14 +48,13 @@ def _infer_unpack(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        "PACK",
+        "PACK x:T+ -> y:T",
         infer,
-        (),
-        reference,
-        ANY,
+        reference=reference,
+        dtypes=ANY,
         note="becomes RESHAPE and CONCATENATION",
         versions=5,
         traits=Traits(moves=True),
     ),
-    move_operator("UNPACK", _unpack, _infer_unpack, versions=6),
+    move_operator("UNPACK x:T -> y:T*", _unpack, _infer_unpack, versions=6),
 )

@@ -51,8 +51,9 @@ def _padded(op: Op) -> Shape:
 
 _TRAITS = Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands)
 
-define(
-    move_operator("MIRROR_PAD", _mirrored, lambda op: [_padded(op)], versions=3, traits=_TRAITS),
-    move_operator("PAD", _moves, lambda op: [_padded(op)], versions=6, traits=_TRAITS),
-    move_operator("PADV2", _moves, lambda op: [_padded(op)], versions=6, traits=_TRAITS),
-)
+for _signature, _found, _versions in (
+    ("MIRROR_PAD x:T paddings:integer -> y:T", _mirrored, 3),
+    ("PAD x:T paddings:integer -> y:T", _moves, 6),
+    ("PADV2 x:T paddings:integer fill:T -> y:T", _moves, 6),
+):
+    define(move_operator(_signature, _found, lambda op: [_padded(op)], 0, _versions, _TRAITS))

@@ -46,16 +46,16 @@ def _kernel(template: str, *attributes: str) -> tuple[Implementation]:
 
 
 define(
-    OpDef("AVERAGE_POOL_2D", infer, _kernel("pool/average_pool.jinja"), versions=3),
+    OpDef("AVERAGE_POOL_2D x:T -> y:T", infer, _kernel("pool/average_pool.jinja"), versions=3),
     OpDef(
         "tflgpu.average_pool_integers",
         infer,
         _kernel("pool/average_pool_integers.jinja", "zero", "low", "high"),
         traits=Traits(range=by_attributes),
     ),
-    OpDef("L2_POOL_2D", infer, note="becomes SQUARE, AVERAGE_POOL_2D and SQRT"),
+    OpDef("L2_POOL_2D x:T -> y:T", infer, note="becomes SQUARE, AVERAGE_POOL_2D and SQRT"),
     OpDef(
-        "MAX_POOL_2D",
+        "MAX_POOL_2D x:T -> y:T",
         infer,
         _kernel("pool/max_pool.jinja"),
         versions=3,

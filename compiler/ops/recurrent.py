@@ -6,10 +6,10 @@ the place of a bidirectional one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..ir import Op, Shape, Tensor
-from .base import OPS, OpDef, define
+from .base import OPS, OpDef, declare, define
 
 INPUT, FORGET, CELL, OUTPUT = range(4)
 """The gates of an LSTM in the order of its operands."""
@@ -113,16 +113,41 @@ def _infer_svdf(op: Op) -> list[Shape]:
 
 
 _NOTE = "becomes FULLY_CONNECTED and elementwise operators"
+_BY_STEPS = f"{_NOTE}, step by step"
+
+_GATES = ("input", "forget", "cell", "output")
+_PEEPHOLES = ("input", "forget", "output")
+
+
+def _of(gates: Sequence[str], thing: str, optional: Collection[str] = ()) -> str:
+    """An operand for each gate; those of the gates in `optional` may be left out."""
+    return " ".join(f"{gate}_{thing}{'?' if gate in optional else ''}" for gate in gates)
+
+
+# A cell without an input gate has it coupled to the forget gate.
+_WEIGHTS = " ".join(
+    [
+        _of(_GATES, "weights", ("input",)),
+        _of(_GATES, "recurrent_weights", ("input",)),
+        _of(_PEEPHOLES, "peephole", _PEEPHOLES),
+        _of(_GATES, "bias", ("input",)),
+        "projection? projection_bias?",
+    ]
+)
+_STATES = "output_state cell_state"
+_AUXILIARY = _of(_GATES, "auxiliary_weights", _GATES)
+
+_LSTM = f"input {_WEIGHTS} {_STATES} {_of(_GATES, 'norm', _GATES)} -> output"
+_RNN = "input weights recurrent bias state -> output"
 
 define(
-    OpDef("LSTM", infer_lstm, (), note=_NOTE, versions=4),
-    OpDef("RNN", _infer_rnn, (), note=_NOTE, versions=3),
-    OpDef("SVDF", _infer_svdf, (), note=_NOTE, versions=4),
-    OpDef(
-        "UNIDIRECTIONAL_SEQUENCE_LSTM", _infer_full, (), note=f"{_NOTE}, step by step", versions=4
-    ),
-    OpDef("UNIDIRECTIONAL_SEQUENCE_RNN", _infer_rnn, (), note=f"{_NOTE}, step by step", versions=3),
+    OpDef(f"LSTM {_LSTM}", infer_lstm, note=_NOTE, versions=4),
+    OpDef(f"RNN {_RNN}", _infer_rnn, note=_NOTE, versions=3),
+    OpDef("SVDF input features ages bias? state -> output", _infer_svdf, note=_NOTE, versions=4),
+    OpDef(f"UNIDIRECTIONAL_SEQUENCE_LSTM {_LSTM}", _infer_full, note=_BY_STEPS, versions=4),
+    OpDef(f"UNIDIRECTIONAL_SEQUENCE_RNN {_RNN}", _infer_rnn, note=_BY_STEPS, versions=3),
 )
+declare("LSTM:BASIC input output_state weights bias cell_state -> output cell? joint? gates?")
 
 
 def layers(op: Op) -> tuple[Op, Op]:
@@ -151,7 +176,15 @@ def _infer_both(op: Op) -> list[Shape]:
     return [(*forward[:-1], forward[-1] + backward[-1])] if merged else [forward, backward]
 
 
-for _name in AUXILIARY:
+_BOTH = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": f"input {_WEIGHTS} {_WEIGHTS} {_STATES} {_STATES} auxiliary? "
+    f"{_AUXILIARY} {_AUXILIARY}",
+    "BIDIRECTIONAL_SEQUENCE_RNN": "input weights recurrent bias state weights recurrent bias state "
+    "auxiliary? auxiliary_weights? auxiliary_weights?",
+}
+
+for _name, _both in _BOTH.items():
     _layer = _name.replace("BIDIRECTIONAL", "UNIDIRECTIONAL")
     _note = f"becomes a {_layer} in each direction; {_IN_LITERT[_name]}"
-    define(OpDef(_name, _infer_both, note=_note, versions=3))
+    _signature = f"{_name} {_both} -> forward backward?"
+    define(OpDef(_signature, _infer_both, note=_note, versions=3))

@@ -267,9 +267,10 @@ _PERMUTABLE = Permutable(
 )
 
 for _name, _row in REDUCTIONS.items():
+    _kind = "bool" if _row.dtypes == ("bool",) else "U"
     define(
         OpDef(
-            _name,
+            f"{_name} x:{_kind} axes:integer -> y:{_kind}",
             infer,
             IMPLEMENTATIONS,
             _reference,

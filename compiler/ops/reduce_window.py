@@ -115,9 +115,14 @@ def _infer_stablehlo(op: Op) -> list[Shape]:
 _TYPES = (*FLOATS, *INTEGERS, "bool")
 
 define(
-    OpDef("REDUCE_WINDOW", _infer, dtypes=_TYPES, note="becomes pools, or GATHER and reductions"),
     OpDef(
-        "STABLEHLO_REDUCE_WINDOW",
+        "REDUCE_WINDOW x:T start:T window:integer strides:integer dilations:integer -> y:T",
+        _infer,
+        dtypes=_TYPES,
+        note="becomes pools, or GATHER and reductions",
+    ),
+    OpDef(
+        "STABLEHLO_REDUCE_WINDOW x:T start:T -> y:T",
         _infer_stablehlo,
         dtypes=_TYPES,
         note="of sums, products, minima and maxima; becomes REDUCE_WINDOW, or CUMSUM",

@@ -87,7 +87,22 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 _TRAITS = Traits(always, reshapes=True, moves=True, range=among_operands)
 
 define(
-    OpDef("RESHAPE", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
-    OpDef("SQUEEZE", infer_squeeze, IMPLEMENTATIONS, reference, ANY, versions=2, traits=_TRAITS),
-    OpDef("EXPAND_DIMS", infer_expand_dims, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
+    OpDef("RESHAPE x:U shape? -> y:U", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
+    OpDef(
+        "SQUEEZE x:U -> y:U",
+        infer_squeeze,
+        IMPLEMENTATIONS,
+        reference,
+        ANY,
+        versions=2,
+        traits=_TRAITS,
+    ),
+    OpDef(
+        "EXPAND_DIMS x:T axis:integer -> y:T",
+        infer_expand_dims,
+        IMPLEMENTATIONS,
+        reference,
+        ANY,
+        traits=_TRAITS,
+    ),
 )

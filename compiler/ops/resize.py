@@ -85,18 +85,22 @@ def _build_resampler(op: Op, target: Target) -> Launch:
 
 define(
     OpDef(
-        "RESIZE_BILINEAR",
+        "RESIZE_BILINEAR x:T sizes:integer -> y:T",
         infer,
         (_kernel("resize/resize_bilinear.jinja", 0.5),),
         versions=4,
         traits=Traits(always),
     ),
     OpDef(
-        "RESIZE_NEAREST_NEIGHBOR",
+        "RESIZE_NEAREST_NEIGHBOR x:T sizes:integer -> y:T",
         infer,
         (_kernel("resize/resize_nearest.jinja", 0.0),),
         versions=4,
         traits=Traits(always, range=among_operands),
     ),
-    OpDef("Resampler", _infer_resampler, (row_major("resampler", _build_resampler),)),
+    OpDef(
+        "Resampler image coordinates -> y",
+        _infer_resampler,
+        (row_major("resampler", _build_resampler),),
+    ),
 )

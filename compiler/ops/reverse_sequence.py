@@ -54,4 +54,4 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 _REVERSE = row_major("reverse_sequence", _build)
 
-define(OpDef("REVERSE_SEQUENCE", _infer, (_REVERSE,), _reference, ANY))
+define(OpDef("REVERSE_SEQUENCE x:T lengths:integer -> y:T", _infer, (_REVERSE,), _reference, ANY))

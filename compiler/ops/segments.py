@@ -56,4 +56,5 @@ _LIMITS = {
 for _name, _reduction in REDUCTIONS.items():
     _limit = _LIMITS.get(_name, _COUNTED)
     _note = f"becomes GATHER and {_reduction}; {_limit}"
-    define(OpDef(_name, _infer, (), None, (*FLOATS, "int32"), _note))
+    _ids = "ids:integer" if _name == "SEGMENT_SUM" else "ids:integer count:integer"
+    define(OpDef(f"{_name} x:T {_ids} -> y:T", _infer, dtypes=(*FLOATS, "int32"), note=_note))

@@ -202,7 +202,7 @@ def _keeps_axes(op: Op) -> bool:
 
 define(
     move_operator(
-        "SLICE",
+        "SLICE x:T begin:integer size:integer -> y:T",
         lambda op: [_moved(_slice(op))],
         _infer_slice,
         versions=8,
@@ -211,7 +211,7 @@ define(
         ),
     ),
     move_operator(
-        "STRIDED_SLICE",
+        "STRIDED_SLICE x:T begin:integer end:integer strides:integer -> y:T",
         lambda op: [_moved(_strided(op).ranges)],
         lambda op: [(_strided if op.operand(1).constant else strided_at_computed)(op).shape],
         versions=8,
@@ -225,7 +225,7 @@ define(
         ),
     ),
     move_operator(
-        "SPLIT",
+        "SPLIT axis:integer x:T -> y:T*",
         _split,
         source=1,
         versions=5,
@@ -238,7 +238,7 @@ define(
         ),
     ),
     move_operator(
-        "SPLIT_V",
+        "SPLIT_V x:T sizes:integer axis:integer -> y:T*",
         _split,
         versions=3,
         traits=Traits(always, permutable=Permutable(axes=2), aliases=True, range=among_operands),

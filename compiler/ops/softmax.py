@@ -122,7 +122,7 @@ IMPLEMENTATIONS = (
 
 define(
     OpDef(
-        "SOFTMAX",
+        "SOFTMAX x -> y",
         infer,
         IMPLEMENTATIONS,
         reference,

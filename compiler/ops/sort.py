@@ -171,7 +171,7 @@ def _kernel(name: str, build: Build, reason: Reason = no_reason) -> tuple[Implem
 
 define(
     OpDef(
-        "TOPK_V2",
+        "TOPK_V2 x:T k:integer -> values:T indices:integer",
         _infer_top,
         (*_kernel("top_insertion", _insert, _few_are_kept), *_kernel("top", _build)),
         _reference_top,
@@ -181,7 +181,7 @@ define(
     ),
     OpDef(SORT, _infer, _kernel("top", _build), _reference, ANY),
     OpDef(
-        "STABLEHLO_SORT",
+        "STABLEHLO_SORT operands+ -> results+",
         _infer_stablehlo,
         dtypes=ANY,
         note="by one operand, rising or falling; zeros of either sign are equal; LiteRT has no "

@@ -39,5 +39,10 @@ def _infer(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef("SPARSE_TO_DENSE", _infer, (), None, ANY, "becomes GATHER; the indices must be constants")
+    OpDef(
+        "SPARSE_TO_DENSE indices:integer shape:integer values:T default:T -> y:T",
+        _infer,
+        dtypes=ANY,
+        note="becomes GATHER; the indices must be constants",
+    )
 )

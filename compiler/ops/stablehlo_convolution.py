@@ -132,7 +132,7 @@ def _infer(op: Op) -> list[Shape]:
 
 define(
     OpDef(
-        "STABLEHLO_CONVOLUTION",
+        "STABLEHLO_CONVOLUTION x:T weights:T -> y:T",
         _infer,
         note="over up to three axes; becomes CONV_2D, DEPTHWISE_CONV_2D or CONV_3D",
     )

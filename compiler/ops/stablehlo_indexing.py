@@ -116,28 +116,28 @@ def _check_starts(op: Op, first: int) -> None:
 
 define(
     OpDef(
-        "STABLEHLO_GATHER",
+        "STABLEHLO_GATHER x:T indices:integer -> y:T",
         lambda op: [gathering(op).shape],
         dtypes=ANY,
         note="windows that reach past an end are moved back",
         traits=Traits(moves=True),
     ),
     OpDef(
-        "STABLEHLO_SCATTER",
+        "STABLEHLO_SCATTER x:T indices:integer updates:T -> y:T",
         _infer_scatter,
         dtypes=(*FLOATS, *INTEGERS, "bool"),
         note="of updates, sums, products, minima and maxima; what would lie past an end is left "
         "out",
     ),
     OpDef(
-        "STABLEHLO_DYNAMIC_SLICE",
+        "STABLEHLO_DYNAMIC_SLICE x:T starts:integer* -> y:T",
         _infer_slice,
         dtypes=ANY,
         note="slices that reach past an end are moved back",
         traits=Traits(moves=True),
     ),
     OpDef(
-        "STABLEHLO_DYNAMIC_UPDATE_SLICE",
+        "STABLEHLO_DYNAMIC_UPDATE_SLICE x:T update:T starts:integer* -> y:T",
         _infer_update,
         dtypes=ANY,
         note="becomes DYNAMIC_UPDATE_SLICE",

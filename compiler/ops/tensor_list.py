@@ -30,11 +30,13 @@ def _infer_stack(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
 
+_PLACES = "at places that follow from constants"
 _REASON = "its list's entries are not all set at places that follow from constants"
 
-for _name, _infer, _note in (
-    (RESERVE, _infer_reserve, f"read by {STACK}"),
-    (SET_ITEM, _infer_set_item, "at places that follow from constants"),
-    (STACK, _infer_stack, "becomes PACK"),
+for _name, _operands, _infer, _note in (
+    (RESERVE, "shape:integer length:integer -> list:variant", _infer_reserve, f"read by {STACK}"),
+    (SET_ITEM, "list:variant place:integer entry -> list:variant", _infer_set_item, _PLACES),
+    (STACK, "list:variant shape:integer -> y", _infer_stack, "becomes PACK"),
 ):
-    define(OpDef(_name, _infer, (), None, ANY, note=_note, unimplemented_reason=_REASON))
+    _signature = f"{_name} {_operands}"
+    define(OpDef(_signature, _infer, dtypes=ANY, note=_note, unimplemented_reason=_REASON))

@@ -38,11 +38,19 @@ def _reverse(op: Op) -> list[Move]:
 
 define(
     move_operator(
-        "BROADCAST_TO", _broadcast, versions=4, traits=Traits(always, range=among_operands)
+        "BROADCAST_TO x:T sizes:integer -> y:T",
+        _broadcast,
+        versions=4,
+        traits=Traits(always, range=among_operands),
     ),
-    move_operator("REVERSE_V2", _reverse, versions=4, traits=Traits(range=among_operands)),
     move_operator(
-        "TILE",
+        "REVERSE_V2 x:T axes:integer -> y:T",
+        _reverse,
+        versions=4,
+        traits=Traits(range=among_operands),
+    ),
+    move_operator(
+        "TILE x:T sizes:integer -> y:T",
         _tile,
         versions=3,
         traits=Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands),

@@ -30,4 +30,4 @@ def _keeps_order(op: Op) -> bool:
 
 _TRAITS = Traits(_keeps_order, range=among_operands)
 
-define(move_operator("TRANSPOSE", _moves, versions=9, traits=_TRAITS))
+define(move_operator("TRANSPOSE x:T order:integer -> y:T", _moves, versions=9, traits=_TRAITS))

@@ -235,7 +235,7 @@ _SPREAD = "with strides, NaN and infinities may spread to pixels next to those t
 
 define(
     OpDef(
-        "TRANSPOSE_CONV",
+        "TRANSPOSE_CONV shape:integer filter:weights input bias? -> output",
         infer,
         IMPLEMENTATIONS,
         versions=5,
@@ -243,7 +243,7 @@ define(
         traits=Traits(weights=Weights(0, input_axis=3, image=2, bias=3)),
     ),
     OpDef(
-        "Convolution2DTransposeBias",
+        "Convolution2DTransposeBias input filter:weights bias -> output",
         infer,
         IMPLEMENTATIONS,
         note=_SPREAD,

@@ -80,14 +80,16 @@ def _flat_unpool(op: Op, target: Target) -> Launch:
 
 define(
     OpDef(
-        "LiteRtMaxUnpooling2D",
+        "LiteRtMaxUnpooling2D x places -> y",
         _infer_flat_unpool,
         (row_major("max_unpool_flat", _flat_unpool, fuses=False),),
         None,
         ("float32", "int32"),
     ),
     OpDef(
-        "MaxPoolingWithArgmax2D", _infer_pool, (row_major("max_pool_places", _pool, fuses=False),)
+        "MaxPoolingWithArgmax2D x -> values places",
+        _infer_pool,
+        (row_major("max_pool_places", _pool, fuses=False),),
     ),
-    OpDef("MaxUnpooling2D", _infer_unpool, (row_major("max_unpool", _unpool),)),
+    OpDef("MaxUnpooling2D x places -> y", _infer_unpool, (row_major("max_unpool", _unpool),)),
 )

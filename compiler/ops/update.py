@@ -55,7 +55,7 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 define(
     OpDef(
-        "DYNAMIC_UPDATE_SLICE",
+        "DYNAMIC_UPDATE_SLICE x:T update:T start:integer -> y:T",
         _infer,
         (row_major("update", _build),),
         _reference,

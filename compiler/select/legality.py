@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SPLIT, Finding, UnsupportedError
-from ..frontend.operands import declared_alike
-from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Op, Tensor
 from ..ops import OPS, Implementation
-from ..ops.base import FLOATS, INTEGERS, SLICED, kernel_dtype
+from ..ops.base import FLOATS, INTEGERS, SLICED, kernel_dtype, operands_of
 from ..ops.elementwise import ELEMENTWISE
 from ..target import Target
+from ..tflite_schema import OWN_PREFIX
 
 _WIDE = frozenset([*FLOATS, *INTEGERS, "bool"])
 """Types of constants, such as axes and sizes, that any operator may have."""
@@ -114,7 +113,8 @@ def _wrong_types(op: Op) -> Finding | None:
 
 
 def _wide_constant(op: Op) -> Finding | None:
-    for tensor in declared_alike(op):
+    declared = operands_of(op)
+    for tensor in declared.alike(op) if declared is not None else ():
         if tensor.data is not None and tensor.dtype in ("int64", "uint32") and tensor.data.size:
             limits = np.iinfo(np.int32)
             if tensor.data.min() < limits.min or tensor.data.max() > limits.max:

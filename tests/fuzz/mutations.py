@@ -19,10 +19,10 @@ from cases import CASES
 from graphs import model
 
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.frontend.tflite_schema import option_table_of
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
 from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.tflite_schema import option_table_of
 from tflgpu.runtime.plan.records import Plan
 
 NUMBERS = (0, 1, -1, 2, 3, 7, 127, 1 << 16, (1 << 31) - 1, -(1 << 31), 1 << 40)

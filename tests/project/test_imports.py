@@ -33,12 +33,13 @@ STAGES = {
             "trial_input",
             "events",
             "progress",
+            "tflite_schema",
         ),
         *("language", "devices", "target"),
         *(
+            "ops",
             "frontend",
             "choices",
-            "ops",
             "fixed_sizes",
             "rewrites",
             "select",
@@ -119,7 +120,7 @@ OUTSIDE = {
 
 RESERVED = {
     "jinja2": ("compiler.codegen", "compiler.report"),
-    "tflite": ("compiler.frontend",),
+    "tflite": ("compiler.frontend", "compiler.tflite_schema"),
     "click": ("compiler.cli",),
     "rich": ("compiler.cli",),
     "pygments": ("compiler.report",),

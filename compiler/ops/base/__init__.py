@@ -28,6 +28,7 @@ from .launch import (
     linear_launch,
     sliced_grid,
 )
+from .operands import Operands, declare, operands_of
 from .shapes import (
     as_inferred,
     broadcast,
@@ -98,6 +99,7 @@ __all__ = [
     "Launch",
     "Loads",
     "OpDef",
+    "Operands",
     "Permutable",
     "Range",
     "RangeOf",
@@ -123,6 +125,7 @@ __all__ = [
     "broadcast_shapes",
     "by_attributes",
     "choose_tile",
+    "declare",
     "define",
     "device_array",
     "element_bytes",
@@ -138,6 +141,7 @@ __all__ = [
     "linear_grid",
     "linear_launch",
     "normalize_axis",
+    "operands_of",
     "pack_slices",
     "row_major",
     "row_major_view",

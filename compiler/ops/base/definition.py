@@ -12,6 +12,7 @@ from ...errors import ModelError
 from ...ir import Array, Op, Shape
 from ...target import Target
 from .launch import Launch
+from .operands import declare
 from .storage import LINEAR, SLICED
 from .tile import TileShape
 from .traits import NO_TRAITS, Traits, Weights
@@ -101,9 +102,10 @@ def _listed(built: Launch | Sequence[Launch]) -> Sequence[Launch]:
 
 @dataclass(frozen=True)
 class OpDef:
-    """An operator: its shape inference, implementations, reference and traits."""
+    """An operator: its operands, shape inference, implementations, reference and traits."""
 
-    name: str
+    signature: str
+    """Its name, and the operands and results of one that models have, as in `operands.py`."""
     infer: Infer
     implementations: tuple[Implementation, ...] = ()
     """Best first among those that support an operator in the same storage."""
@@ -120,6 +122,10 @@ class OpDef:
     versions: int = 1
     """The newest supported version; each version adds a type, an option or an operand."""
     traits: Traits = NO_TRAITS
+
+    @property
+    def name(self) -> str:
+        return self.signature.partition(" ")[0]
 
     def compute(self, op: Op, arrays: Sequence[Array]) -> list[Array]:
         """The outputs by the reference, which there must be, and the operator's activation.
@@ -170,6 +176,5 @@ def weights_of(op: Op) -> Weights | None:
 def define(*definitions: OpDef) -> None:
     """Register operators; ValueError if a name is registered twice."""
     for definition in definitions:
-        if definition.name in OPS:
-            raise ValueError(f"operator {definition.name} is defined twice")
+        declare(definition.signature)
         OPS[definition.name] = definition

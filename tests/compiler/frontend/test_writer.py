@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tflgpu.compiler.errors import ModelError, PassError
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.frontend.tflite_schema import OPERATORS, option_table_of
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant, fuse
+from tflgpu.compiler.tflite_schema import OPERATORS, option_table_of
 
 Array = NDArray[Any]
 

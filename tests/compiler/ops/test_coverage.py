@@ -6,8 +6,8 @@ from cases import CASES
 from graphs import model
 from paths import TESTS
 
-from tflgpu.compiler.frontend.tflite_schema import OPERATORS
 from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.tflite_schema import OPERATORS
 
 OWN = "tflgpu."
 CUSTOM = {

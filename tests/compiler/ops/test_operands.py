@@ -1,25 +1,16 @@
-"""The declared operands and results of operators, which the reader checks."""
+"""The declared operands and results of operators."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tflgpu.compiler import ModelError
-from tflgpu.compiler.frontend.operands import (
-    check_operands,
-    declared,
-    read_declarations,
-    set_result_types,
-)
-from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.frontend.tflite_schema import OWN_PREFIX
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.ops.elementwise import ELEMENTWISE
+from tflgpu.compiler.ops.base import Operands, declare, operands_of
+from tflgpu.compiler.tflite_schema import OWN_PREFIX
 
 
 def tensors(dtypes: str) -> list[Tensor | None]:
@@ -35,10 +26,16 @@ def op(name: str, operands: str, results: str, **attrs: Any) -> Op:
     return Op(name, tensors(operands), outputs, attrs, 3)
 
 
-def test_every_operator_is_declared() -> None:
-    """Or its expression tells how many operands it takes."""
-    own = [name for name in OPS if not name.startswith(OWN_PREFIX)]
-    assert not [n for n in own if n not in ELEMENTWISE and declared(Op(n, (), ())) is None]
+def declared(given: Op) -> Operands:
+    found = operands_of(given)
+    assert found is not None
+    return found
+
+
+def test_operators_of_models_are_declared() -> None:
+    """Those of tflgpu itself are in no file."""
+    without = [name for name in OPS if operands_of(Op(name, (), ())) is None]
+    assert without == [name for name in OPS if name.startswith(OWN_PREFIX)]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +71,8 @@ def test_every_operator_is_declared() -> None:
 )
 def test_others_are_refused(name: str, operands: str, results: str, message: str) -> None:
     with pytest.raises(ModelError) as caught:
-        check_operands(op(name, operands, results))
+        given = op(name, operands, results)
+        declared(given).check(given)
     assert message in str(caught.value)
 
 
@@ -93,7 +91,7 @@ def test_results_get_the_types_of_litert(
     name: str, operands: str, stated: str, results: str
 ) -> None:
     given = op(name, operands, stated)
-    set_result_types(given)
+    declared(given).set_result_types(given)
     assert " ".join(tensor.dtype for tensor in given.outputs) == results
 
 
@@ -108,84 +106,17 @@ def test_results_get_the_types_of_litert(
         ("LSTM", " ".join(["float32"] * 5), " ".join(["float32"] * 4), {"kernel_type": "BASIC"}),
         ("LSTM", "float32 " + "- float32 float32 float32 " * 2 + "- - - - float32 float32 float32 "
          "- - float32 float32", "float32", {"kernel_type": "FULL"}),
-        ("unheard_of", "- - -", "", {}),
     ],
 )  # fmt: skip
 def test_these_are_accepted(name: str, operands: str, results: str, attrs: dict[str, Any]) -> None:
-    check_operands(op(name, operands, results, **attrs))
+    given = op(name, operands, results, **attrs)
+    declared(given).check(given)
 
 
-# -- the reader -------------------------------------------------------------------------------
-
-
-def file(*ops: Op, outputs: list[Tensor] | None = None) -> bytes:
-    graph = Graph()
-    for each in ops:
-        graph.add(each)
-    graph.inputs = [x]
-    graph.input_names = ["x"]
-    graph.outputs = [ops[-1].output] if outputs is None else outputs
-    graph.output_names = [tensor.name for tensor in graph.outputs]
-    return write(graph)
-
-
-x = Tensor("x", (2, 3))
-y = Tensor("y", (2, 3))
-
-
-def test_the_reader_names_operator_and_operand() -> None:
-    with pytest.raises(ModelError, match="model: operator 0 ADD: it has 1 operand, but takes a, b"):
-        read(file(Op("ADD", (x,), (y,))))
-
-
-def test_a_composite_without_options() -> None:
-    content = file(Op("STABLEHLO_COMPOSITE", (x,), (y,)))
-    with pytest.raises(ModelError, match="its option decomposition_subgraph_index is missing"):
-        read(content)
-
-
-def test_options_of_another_operator_are_ignored() -> None:
-    attrs = {"keep_dims": True}
-    axes = constant("axes", np.array([1], np.int32))
-    content = bytearray(file(Op("MEAN", (x, axes), (Tensor("y", (2, 1)),), attrs)))
-    assert read(bytes(content)).ops[0].attrs == attrs
-    import tflite
-
-    table = tflite.Model.GetRootAs(content, 0).Subgraphs(0).Operators(0)
-    kind = table._tab.Pos + table._tab.Offset(10)
-    assert content[kind] == tflite.BuiltinOptions.ReducerOptions
-    content[kind] = tflite.BuiltinOptions.SqueezeOptions
-    assert read(bytes(content)).ops[0].attrs == {"keep_dims": False}
-
-
-def test_a_tensor_may_be_two_outputs() -> None:
-    graph = read(file(Op("NEG", (x,), (y,)), outputs=[y, y]))
-    assert graph.outputs[0] is graph.outputs[1]
-    assert graph.output_names == ["y", "y_1"]
-
-
-def test_a_tensor_may_not_be_two_inputs() -> None:
-    graph = Graph()
-    graph.add(Op("NEG", (x,), (y,)))
-    graph.inputs, graph.input_names = [x, x], ["x", "x"]
-    graph.outputs, graph.output_names = [y], ["y"]
-    with pytest.raises(ModelError, match="tensor 0 x is 2 of its inputs"):
-        read(write(graph))
-
-
-@pytest.mark.parametrize("scale", [np.inf, np.nan, -1.0])
-def test_impossible_scales(scale: float) -> None:
-    from tflgpu.compiler.ir import Quantization
-
-    source = Tensor("x", (2, 3), "int8", quantization=Quantization((scale,), (0,)))
-    graph = Graph()
-    graph.add(Op("NEG", (source,), (y,)))
-    graph.inputs, graph.input_names = [source], ["x"]
-    graph.outputs, graph.output_names = [y], ["y"]
-    with pytest.raises(ModelError, match=r"tensor 0 x: its quantization scale .* is negative, inf"):
-        read(write(graph))
+def test_of_others_nothing_is_known() -> None:
+    assert operands_of(op("unheard_of", "- - -", "")) is None
 
 
 def test_no_operator_is_declared_twice() -> None:
-    with pytest.raises(ValueError, match="EXP is declared twice, the second time as x:T -> y:T"):
-        read_declarations([("x -> y", "ABS EXP"), ("x:T -> y:T", "EXP NEG")])
+    with pytest.raises(ValueError, match="operator EXP is declared twice"):
+        declare("EXP x:T -> y:T")

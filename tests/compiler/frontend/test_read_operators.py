@@ -1,0 +1,79 @@
+"""What the reader says of operators in a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tflgpu.compiler import ModelError
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+
+
+def file(*ops: Op, outputs: list[Tensor] | None = None) -> bytes:
+    graph = Graph()
+    for each in ops:
+        graph.add(each)
+    graph.inputs = [x]
+    graph.input_names = ["x"]
+    graph.outputs = [ops[-1].output] if outputs is None else outputs
+    graph.output_names = [tensor.name for tensor in graph.outputs]
+    return write(graph)
+
+
+x = Tensor("x", (2, 3))
+y = Tensor("y", (2, 3))
+
+
+def test_the_reader_names_operator_and_operand() -> None:
+    with pytest.raises(ModelError, match="model: operator 0 ADD: it has 1 operand, but takes a, b"):
+        read(file(Op("ADD", (x,), (y,))))
+
+
+def test_a_composite_without_options() -> None:
+    content = file(Op("STABLEHLO_COMPOSITE", (x,), (y,)))
+    with pytest.raises(ModelError, match="its option decomposition_subgraph_index is missing"):
+        read(content)
+
+
+def test_options_of_another_operator_are_ignored() -> None:
+    attrs = {"keep_dims": True}
+    axes = constant("axes", np.array([1], np.int32))
+    content = bytearray(file(Op("MEAN", (x, axes), (Tensor("y", (2, 1)),), attrs)))
+    assert read(bytes(content)).ops[0].attrs == attrs
+    import tflite
+
+    table = tflite.Model.GetRootAs(content, 0).Subgraphs(0).Operators(0)
+    kind = table._tab.Pos + table._tab.Offset(10)
+    assert content[kind] == tflite.BuiltinOptions.ReducerOptions
+    content[kind] = tflite.BuiltinOptions.SqueezeOptions
+    assert read(bytes(content)).ops[0].attrs == {"keep_dims": False}
+
+
+def test_a_tensor_may_be_two_outputs() -> None:
+    graph = read(file(Op("NEG", (x,), (y,)), outputs=[y, y]))
+    assert graph.outputs[0] is graph.outputs[1]
+    assert graph.output_names == ["y", "y_1"]
+
+
+def test_a_tensor_may_not_be_two_inputs() -> None:
+    graph = Graph()
+    graph.add(Op("NEG", (x,), (y,)))
+    graph.inputs, graph.input_names = [x, x], ["x", "x"]
+    graph.outputs, graph.output_names = [y], ["y"]
+    with pytest.raises(ModelError, match="tensor 0 x is 2 of its inputs"):
+        read(write(graph))
+
+
+@pytest.mark.parametrize("scale", [np.inf, np.nan, -1.0])
+def test_impossible_scales(scale: float) -> None:
+    from tflgpu.compiler.ir import Quantization
+
+    source = Tensor("x", (2, 3), "int8", quantization=Quantization((scale,), (0,)))
+    graph = Graph()
+    graph.add(Op("NEG", (source,), (y,)))
+    graph.inputs, graph.input_names = [source], ["x"]
+    graph.outputs, graph.output_names = [y], ["y"]
+    with pytest.raises(ModelError, match=r"tensor 0 x: its quantization scale .* is negative, inf"):
+        read(write(graph))
