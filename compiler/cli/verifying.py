@@ -88,6 +88,7 @@ COMPARED = (
     Column("kernels"),
     Column("litert", value=attrgetter("errors")),
     Column("spread"),
+    Column("last_bits"),
 )
 
 OUTPUTS = (Column("name", "output", names=True), *COMPARED)

@@ -15,6 +15,7 @@ from ..frontend.reader import read
 from ..ir import Array
 from ..litert.child import try_run
 from ..litert.every_tensor import every_tensor
+from ..litert.last_bits import with_other_last_bits
 from ..litert.reference import Reference
 from ..litert.state import kept_outputs, with_state
 from ..options import Options
@@ -59,7 +60,8 @@ def verify(
 ) -> Verification:
     """Compile into a temporary cache, run the model and LiteRT on the same arrays, and compare.
 
-    LiteRT runs XNNPACK, as by default, and where that differs its own kernels, too. With `layers`
+    LiteRT runs XNNPACK, as by default, and where that differs its own kernels, too, and copies of
+    the model with other last bits. With `layers`
     every tensor gets its own memory, and it and every constant that is folded are compared with the
     tensor of that name. Raises what compiling and loading raise, and ModelError if LiteRT cannot
     run the model.
@@ -79,6 +81,7 @@ def verify(
             outputs = against_litert(
                 [Result(*each) for each in results.items()],
                 lambda kernels: litert_outputs(model, key, arrays, kernels),
+                lambda seed: litert_outputs(*with_other_last_bits(model, key, arrays, seed)),
                 options.precision,
             )
             verified = Verification(tuple(outputs))
@@ -87,6 +90,7 @@ def verify(
             inner = against_litert(
                 [*folded_results(model, options), *_layers(session)],
                 lambda kernels: every_tensor(model, key, arrays, kernels),
+                lambda seed: every_tensor(*with_other_last_bits(model, key, arrays, seed)),
                 options.precision,
             )
             return replace(verified, layers=tuple(inner))

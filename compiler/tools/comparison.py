@@ -40,7 +40,9 @@ class Comparison:
     errors: Mapping[str, float] = field(default_factory=dict)
     """The largest difference from each of LiteRT's sets of kernels, if all were asked."""
     spread: float = 0.0
-    """How far these are from one another, where that is what makes it right."""
+    """How far LiteRT's results are from one another, where that is what makes it right."""
+    last_bits: bool = False
+    """Whether they are so only where the model's numbers differ in their last bits."""
 
     @property
     def ok(self) -> bool:
@@ -51,7 +53,8 @@ class Comparison:
     def verdict(self) -> str:
         """Whether they agree, and with which of LiteRT's kernels if not with XNNPACK."""
         if self.spread:
-            return f"ok: LiteRT's own results differ by {self.spread:.3g} ({self._errors})"
+            cause = " if its numbers' last bits do" if self.last_bits else ""
+            return f"ok: LiteRT's own results differ by {self.spread:.3g}{cause} ({self._errors})"
         if self.ok and self.errors:
             return f"ok: as LiteRT's {self.kernels} kernels ({self._errors})"
         return self.problem or ("ok" if self.ok else "differs")

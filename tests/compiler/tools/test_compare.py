@@ -157,7 +157,7 @@ class Bent(Reference):
 
 
 def bent_from_the_first_pooling(
-    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet
+    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
 ) -> Mapping[str, tuple[TensorInfo, Array]]:
     every = every_tensor(model, signature, arrays, kernels)
     exact = ("first", "depthwise_1", "residual")

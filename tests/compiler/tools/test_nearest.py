@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,21 @@ from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.comparison import Comparison
-from tflgpu.compiler.tools.nearest import Asked, Result, against_litert
+from tflgpu.compiler.tools.nearest import COPIES, Asked, Result, against_litert
 from tflgpu.runtime import TensorInfo
 from tflgpu.runtime.litert.module import KernelSet
 
 INFO = TensorInfo("y", (2,), "float32")
 
 
-def compared(ours: float, **theirs: float | None) -> tuple[Comparison, list[KernelSet]]:
-    """A result beside those of the sets of kernels; None for one that cannot run the model."""
-    asked: list[KernelSet] = []
+def compared(
+    ours: float, copies: Sequence[float] = (), **theirs: float | None
+) -> tuple[Comparison, list[KernelSet | int]]:
+    """A result beside those of the sets of kernels; None for one that cannot run the model.
+
+    `copies` are the results of copies with other last bits, of those that can be made.
+    """
+    asked: list[KernelSet | int] = []
 
     def ask(kernels: KernelSet) -> Asked:
         asked.append(kernels)
@@ -33,8 +39,14 @@ def compared(ours: float, **theirs: float | None) -> tuple[Comparison, list[Kern
             raise ModelError("no such kernel")
         return {"y": (INFO, np.array([0.5, value], np.float32))}
 
+    def ask_copy(number: int) -> Asked:
+        asked.append(number)
+        if number >= len(copies):
+            raise ModelError("no such copy")
+        return {"y": (INFO, np.array([0.5, copies[number]], np.float32))}
+
     results = [Result("y", np.array([0.5, ours], np.float32)), Result("z", np.zeros(1))]
-    (found,) = against_litert(results, ask, "f32")
+    (found,) = against_litert(results, ask, ask_copy, "f32")
     return found, asked
 
 
@@ -55,7 +67,7 @@ def test_a_result_of_other_kernels_is_right() -> None:
 
 def test_a_result_among_those_that_differ_more_is_right() -> None:
     found, _ = compared(0.625, XNNPACK=0.75, built_in=0.25, reference=0.25)
-    assert found.ok and (found.max_error, found.tolerance) == (0.125, 0.5)
+    assert found.ok and (found.max_error, found.tolerance) == (0.125, 0.5 + 1e-4)
     assert found.verdict == (
         "ok: LiteRT's own results differ by 0.5 "
         "(differences: XNNPACK 0.125, built-in 0.375, reference 0.375)"
@@ -67,6 +79,18 @@ def test_a_result_beyond_all_of_them_is_wrong(ours: float) -> None:
     found, _ = compared(ours, XNNPACK=0.75, built_in=0.25, reference=np.inf)
     assert not found.ok and found.spread == 0
     assert found.verdict == ("differs" if ours == 2 else found.problem)
+
+
+def test_a_result_as_far_as_other_last_bits_move_theirs_is_right() -> None:
+    alike = {"XNNPACK": 0.75, "built_in": 0.75, "reference": 0.75}
+    found, asked = compared(0.5, copies=[0.75, 1.0], **alike)
+    assert found.ok and asked == ["XNNPACK", "built-in", "reference", *range(COPIES)]
+    assert found.verdict == (
+        "ok: LiteRT's own results differ by 0.25 if its numbers' last bits do "
+        "(differences: XNNPACK 0.25, built-in 0.25, reference 0.25)"
+    )
+    beyond, _ = compared(0.5, copies=[0.75, 0.875], **alike)
+    assert not beyond.ok and beyond.verdict == "differs" and not beyond.last_bits
 
 
 def test_verify_says_whose_result_it_is(

@@ -1,0 +1,63 @@
+"""A model whose numbers differ in their last bits, which LiteRT runs to show how far it can be off.
+
+Every device rounds sums and functions otherwise. Where that may change much, as where activations
+are quantized while the model runs or where layers amplify what differs, LiteRT's result moves as
+far when each number that it starts from is replaced by its neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ModelError, PassError
+from ..frontend.model_file import Model
+from ..frontend.reader import read
+from ..frontend.writer import write
+from ..ir import Array, Tensor
+from .state import with_state
+
+EXACT_BITS = 12
+"""A float whose lowest bits are zeros is left alone: it was not rounded, as 1 and 0.375."""
+
+
+def with_other_last_bits(
+    model: Model, signature: str, arrays: Mapping[str, Array], seed: int
+) -> tuple[bytes, str, dict[str, Array]]:
+    """A copy of a model, or of a signature of it, with other last bits; no signature; its inputs.
+
+    The bits are those of float32 inputs and constants, and of the scales of quantized constants.
+    ModelError if the model cannot be written.
+    """
+    chance = np.random.default_rng(seed)
+    graph = read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
+    for part in (graph, *graph.subgraphs.values()):
+        for tensor in dict.fromkeys(tensor for op in part.ops for tensor in op.reads):
+            if tensor.data is not None:
+                _nudge(tensor, chance)
+    try:
+        copy = write(graph)
+    except PassError as error:
+        raise ModelError(f"this model cannot be written: {error}") from error
+    whole = with_state(model, signature, arrays)
+    return copy, "", {name: _neighbours(array, chance) for name, array in whole.items()}
+
+
+def _nudge(tensor: Tensor, chance: np.random.Generator) -> None:
+    assert tensor.data is not None
+    tensor.data = _neighbours(tensor.data, chance)
+    if tensor.quantization is not None:
+        scales = _neighbours(np.asarray(tensor.quantization.scale, np.float32), chance)
+        tensor.quantization = replace(tensor.quantization, scale=tuple(scales.tolist()))
+
+
+def _neighbours(values: Array, chance: np.random.Generator) -> Array:
+    """Floats that were rounded become the next or the one before."""
+    if values.dtype != np.float32:
+        return values
+    bits = np.ascontiguousarray(values).view(np.int32)
+    rounded = np.isfinite(values) & (bits & (1 << EXACT_BITS) - 1 != 0)
+    moved = bits + np.where(rounded, chance.choice(np.array([-1, 1], np.int32), values.shape), 0)
+    return moved.astype(np.int32).view(np.float32)

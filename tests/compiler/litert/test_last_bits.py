@@ -1,0 +1,82 @@
+"""Copies of models whose numbers have other last bits, which show how far LiteRT can be off."""
+
+from __future__ import annotations
+
+import numpy as np
+from graphs import Value, call, known, model, typed, x
+from graphs.signatures import two_signatures
+
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.ir import Array, Quantization
+from tflgpu.compiler.litert.last_bits import with_other_last_bits
+from tflgpu.compiler.tools.compare import litert_outputs
+
+ULP = float(np.float32(2**-23))
+ROUNDED = np.array([[0.1, -0.7, 1.3]], np.float32)
+
+
+def constants(value: Value) -> list[Array]:
+    """The constants of a model's copy, in the order of its operators."""
+    made = model({"y": value})
+    copy, signature, _ = with_other_last_bits(made.content, "", made.inputs, 7)
+    assert signature == ""
+    return [t.data for op in read(copy).ops for t in op.reads if t.data is not None]
+
+
+def test_constants_that_were_rounded_become_their_neighbours() -> None:
+    (found,) = constants(call("ADD", x(4, 3), known(ROUNDED)))
+    assert (found != ROUNDED).all()
+    np.testing.assert_allclose(found, ROUNDED, rtol=ULP)
+
+
+def test_numbers_that_are_exact_stay() -> None:
+    exact = np.array([0.0, -0.0, 1.0, -0.375, 3000.0, np.inf, -np.inf, np.nan], np.float32)
+    (found,) = constants(call("ADD", x(4, 8), known(exact)))
+    np.testing.assert_array_equal(found, exact)
+
+
+def test_integers_stay_but_not_their_scales() -> None:
+    weights = known(np.array([[5, -7], [1, 9]], np.int8), Quantization((0.1, 0.5), (0, 0)))
+    made = model({"y": call("FULLY_CONNECTED", x(1, 2), weights, None)})
+    copy, _, arrays = with_other_last_bits(made.content, "", made.inputs, 7)
+    (op,) = read(copy).ops
+    moved = op.operand(1)
+    assert moved.data is not None and moved.quantization is not None
+    np.testing.assert_array_equal(moved.data, [[5, -7], [1, 9]])
+    first, second = moved.quantization.scale
+    assert 0 < abs(first - np.float32(0.1)) < 1e-8 and second == 0.5
+    for name, array in made.inputs.items():
+        assert (arrays[name] != array).all()
+        np.testing.assert_allclose(arrays[name], array, rtol=ULP)
+
+
+def test_copies_differ_from_one_another_and_each_is_the_same_from_run_to_run() -> None:
+    made = model({"y": call("ADD", x(4, 3), known(ROUNDED))})
+    first, again, other = (
+        with_other_last_bits(made.content, "", made.inputs, seed)[0] for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_a_signature_s_copy_has_its_names() -> None:
+    content = two_signatures()
+    for signature in read(content).signatures:
+        graph = read(content, signature=signature.key)
+        given = {
+            name: np.full(tensor.shape, 0.1, tensor.dtype)
+            for name, tensor in zip(graph.input_names, graph.inputs, strict=True)
+        }
+        theirs = litert_outputs(content, signature.key, given)
+        moved = litert_outputs(*with_other_last_bits(content, signature.key, given, 7))
+        assert list(moved) == list(theirs)
+        for name, (_, value) in theirs.items():
+            np.testing.assert_allclose(moved[name][1], value, atol=1e-6)
+
+
+def test_what_amplifies_rounding_moves_far() -> None:
+    steep = known(np.array([1234567.8], np.float32))
+    made = model({"y": typed("int32", "CAST", call("FLOOR", call("MUL", x(1009), steep)))})
+    (usual,) = (value for _, value in litert_outputs(made.content, "", made.inputs).values())
+    copy = with_other_last_bits(made.content, "", made.inputs, 7)
+    (moved,) = (value for _, value in litert_outputs(*copy).values())
+    assert 1 <= np.abs(usual - moved).max() <= 3
