@@ -24,8 +24,12 @@ DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
 """By the end of the option comparison_direction, TFLite's operator, and the function."""
 
 
-def _comparison(formula: Formula, versions: int) -> Elementwise:
-    return Elementwise(formula, dtypes=_COMPARED, versions=versions, declared="a:T b:T -> y:bool")
+_SMALL = "plain int8, uint8 and int16 are compared as int32"
+
+
+def _comparison(formula: Formula, versions: int, note: str = _SMALL) -> Elementwise:
+    declared = "a:T b:T -> y:bool"
+    return Elementwise(formula, dtypes=_COMPARED, note=note, versions=versions, declared=declared)
 
 
 LOGIC = {
@@ -36,7 +40,9 @@ LOGIC = {
     "LESS_EQUAL": _comparison(lambda f, a, b: f.to_int(a <= b), versions=2),
     "LOGICAL_AND": Elementwise(lambda f, a, b: f.bit_and(a, b), dtypes=("bool",)),
     "LOGICAL_OR": Elementwise(lambda f, a, b: f.bit_or(a, b), dtypes=("bool",)),
-    "NOT_EQUAL": _comparison(lambda f, a, b: f.to_int(f.differs(a, b)), versions=4),
+    "NOT_EQUAL": _comparison(
+        lambda f, a, b: f.to_int(f.differs(a, b)), 4, "plain int8 and uint8 are compared as int32"
+    ),
 }
 
 define_elementwise(LOGIC)

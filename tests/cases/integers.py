@@ -42,6 +42,18 @@ def float_binary_operators() -> Iterator[Case]:
     yield Case("POW", "of negative values", call("POW", x(5, 6), powers))
 
 
+def comparisons_of_small_integers() -> Iterator[Case]:
+    """LiteRT crashes on plain integers of 8 bits, whose int32 it compares."""
+    for dtype in ("int8", "uint8", "int16"):
+        for operator in COMPARISONS:
+            if (operator, dtype) == ("NOT_EQUAL", "int16"):
+                continue
+            operands = xi(3, 5, 19, dtype=dtype), xi(19, dtype=dtype)
+            wide = [typed("int32", "CAST", operand) for operand in operands]
+            value, oracle = typed("bool", operator, *operands), typed("bool", operator, *wide)
+            yield Case(operator, dtype, value, oracle)
+
+
 def integer_binary_operators() -> Iterator[Case]:
     arithmetic = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "FLOOR_DIV", "FLOOR_MOD", "DIV")
     for operator in (*arithmetic, *COMPARISONS, "SQUARED_DIFFERENCE"):
@@ -98,4 +110,10 @@ def selections() -> Iterator[Case]:
     yield Case("SELECT_V2", "where less", call("RELU", masked))
 
 
-TABLES = (float_binary_operators, integer_binary_operators, logic, selections)
+TABLES = (
+    float_binary_operators,
+    integer_binary_operators,
+    comparisons_of_small_integers,
+    logic,
+    selections,
+)

@@ -10,6 +10,9 @@ from ...errors import ModelError
 from ...ops.logic import DIRECTIONS, direction, in_total_order
 from .decomposition import Decomposition, decomposes
 
+SMALL = frozenset(("int8", "int16", "uint8"))
+"""The integers that comparisons take as int32."""
+
 
 @decomposes("ADD_N")
 def add_n(here: Decomposition) -> str | None:
@@ -125,6 +128,20 @@ def compare(here: Decomposition) -> str | None:
         return "it compares in total order"
     name = DIRECTIONS[direction(here.op)][0]
     here.finish(here.add(name, here.op.operand(0), here.op.operand(1), dtype="bool"))
+    return None
+
+
+@decomposes("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")
+def compare_small_integers(here: Decomposition) -> str | None:
+    """Plain integers, not quantized ones; LiteRT crashes on those of 8 bits."""
+    operands = [here.op.operand(position) for position in (0, 1)]
+    types = {operand.dtype for operand in operands}
+    if not types <= SMALL or any(operand.quantization for operand in operands):
+        return "its operands are no plain integers of 8 or 16 bits"
+    if "int16" in types and here.op.name == "NOT_EQUAL":
+        return "LiteRT multiplies integers of 16 bits by a scale, which these lack"
+    wide = [here.add("CAST", operand, dtype="int32") for operand in operands]
+    here.finish(here.add(here.op.name, *wide, dtype="bool"))
     return None
 
 
