@@ -167,10 +167,11 @@ def select(
         keep(graph, kept)
 
     progress("choose", 0, 1)
-    legal = {op: candidates(op, target) for op in graph.ops}
+    legal = {op: candidates(op, target, lowered=True) for op in graph.ops}
     without = [op for op, found in legal.items() if not found.implementations]
     if without:  # rewrites made operators of supported ones that no kernel computes
-        raise UnsupportedError(in_order(filter(None, (finding(op, target) for op in without))))
+        reasons = (finding(op, target, lowered=True) for op in without)
+        raise UnsupportedError(in_order(filter(None, reasons)))
     choice = choose_storage(graph, legal, target)
     storages = insert_conversions(graph, choice, target)
     # A conversion may have become part of the operator before it.

@@ -17,13 +17,13 @@ from ..ops.base import (
     Launch,
     StridedLayout,
     fits_half,
-    kernel_dtype,
     lane_of,
     pack_slices,
     slice_bytes,
     stored_bytes,
 )
 from ..ops.base.storage import FLOAT_LANE, HALF_LANE
+from ..ops.buffers import joins_constants
 from ..ops.elementwise import is_literal, read_in_store, tables_of
 from ..target import Target
 from .intrinsics import Use
@@ -290,11 +290,3 @@ def computes_in_half(
         return False
     stored = (lane_of(tensor, target).dtype for tensor in launch.reads.values())
     return halves_constants(op, launch, target) and all(dtype == "float16" for dtype in stored)
-
-
-def joins_constants(tensor: Tensor) -> bool:
-    """Whether a tensor that the epilogue reads is part of the array of constants.
-
-    Only floats are; integers get a parameter of their own.
-    """
-    return tensor.constant and not is_literal(tensor) and kernel_dtype(tensor.dtype) == "float32"

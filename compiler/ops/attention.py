@@ -33,6 +33,8 @@ GROUP_KEYS = 32
 """Keys of a block for a work-group; more for fewer queries, so that each work-item has one."""
 GROUP = 64
 """Work-items of a work-group."""
+MASKED = 5
+"""Buffers of a kernel with a mask: one for each operand, and one for the result."""
 LONGEST = 256
 """Most channels of a head: a work-item holds those of its queries and of their results."""
 
@@ -89,8 +91,13 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [(result.swapaxes(1, 2) if op.attrs["joined"] else result).reshape(op.output.shape)]
 
 
-def unsuited(q: Heads, k: Heads, v: Heads, joined: bool, target: Target) -> str | None:
+def unsuited(
+    q: Heads, k: Heads, v: Heads, joined: bool, masked: bool, target: Target
+) -> str | None:
     """Why the kernels do not compute an attention of such operands; None if they do."""
+    limit = target.device.max_arguments
+    if masked and limit < MASKED:
+        return f"with a mask the kernel would need {MASKED} buffers, but the device allows {limit}"
     if max(q.depth, v.depth) > LONGEST:
         return f"heads of {max(q.depth, v.depth)} channels are longer than {LONGEST}"
     if _few(q, target):
@@ -102,27 +109,29 @@ def unsuited(q: Heads, k: Heads, v: Heads, joined: bool, target: Target) -> str 
     return None
 
 
+def _unsuited(op: Op, target: Target) -> str | None:
+    return unsuited(*operands(op), op.attrs["joined"], op.input(3) is not None, target)
+
+
 def _few(q: Heads, target: Target) -> bool:
     """Whether queries would leave most lanes of a processor's vectors empty."""
     return target.on_processor and 2 * q.rows < target.lanes
 
 
 def _vectors(op: Op, target: Target) -> str | None:
-    q, k, v = operands(op)
-    reason = unsuited(q, k, v, op.attrs["joined"], target)
+    reason, q = _unsuited(op, target), operands(op)[0]
     if reason is None and _few(q, target):
         return f"{q.rows} queries leave most lanes of a vector empty"
     return reason or (None if target.on_processor else "work-items of a GPU hold too few registers")
 
 
 def _rows(op: Op, target: Target) -> str | None:
-    q, k, v = operands(op)
-    reason = unsuited(q, k, v, op.attrs["joined"], target)
+    reason, q = _unsuited(op, target), operands(op)[0]
     return reason or (None if _few(q, target) else "other kernels compute several queries at once")
 
 
 def _groups(op: Op, target: Target) -> str | None:
-    reason = unsuited(*operands(op), op.attrs["joined"], target)
+    reason = _unsuited(op, target)
     return reason or ("a work-group runs on a single core" if target.on_processor else None)
 
 

@@ -13,6 +13,7 @@ from ..errors import SPLIT, Finding, UnsupportedError
 from ..ir import Op, Tensor
 from ..ops import OPS, Implementation
 from ..ops.base import FLOATS, INTEGERS, SLICED, kernel_dtype, operands_of
+from ..ops.buffers import too_many, too_many_in_some
 from ..ops.elementwise import ELEMENTWISE
 from ..target import Target
 from ..tflite_schema import OWN_PREFIX
@@ -27,6 +28,9 @@ _ADVICE_BY_TYPE = {
 }
 
 
+MORE_BUFFERS = "if the device has more, choose a profile with a larger max_arguments"
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The implementations that support an operator, and why the others do not."""
@@ -37,11 +41,17 @@ class Candidates:
     """(name, reason) of each other implementation."""
 
 
-def candidates(op: Op, target: Target) -> Candidates:
-    """The implementations of an operator that support it on a target, possibly none."""
+def candidates(op: Op, target: Target, lowered: bool = False) -> Candidates:
+    """The implementations of an operator that support it on a target, possibly none.
+
+    Of an operator that is `lowered`, which rewrites only fuse from then on, they bind no more
+    buffers than the device allows.
+    """
     legal, unsupported = [], []
     for implementation in OPS[op.name].implementations:
         reason = _unsupported_reason(op, implementation, target)
+        if reason is None and lowered:
+            reason = too_many(op, implementation, target)
         if reason is None:
             legal.append(implementation)
         else:
@@ -72,19 +82,24 @@ def _sliced_integers(op: Op, implementation: Implementation) -> str | None:
 # -- why an operator cannot run at all --------------------------------------------------------
 
 
-def finding(op: Op, target: Target) -> Finding | None:
-    """Why an operator cannot run on a target as it is, with advice; None if it can."""
+def finding(op: Op, target: Target, lowered: bool = False) -> Finding | None:
+    """Why an operator cannot run on a target as it is, with advice; None if it can.
+
+    `lowered` is that of `candidates`.
+    """
     found = _newer_version(op) or _wrong_types(op) or _wide_constant(op)
     if found is not None:
         return found
     try:
-        legal = candidates(op, target)
+        legal = candidates(op, target, lowered)
     except UnsupportedError as error:  # what should be a constant is computed
         return error.findings[0]
     if legal.implementations:
         return None
     reasons = "; ".join(f"{name}: {reason}" for name, reason in legal.unsupported)
-    return op.finding(reasons or OPS[op.name].unimplemented_reason, SPLIT)
+    wide = lowered and too_many_in_some(op, target)
+    advice = MORE_BUFFERS if wide else SPLIT
+    return op.finding(reasons or OPS[op.name].unimplemented_reason, advice)
 
 
 def _newer_version(op: Op) -> Finding | None:

@@ -77,4 +77,4 @@ def _trial(graph: Graph, ops: list[Op], target: Target) -> Finding | None:
             decompose(trial, target)
     except UnsupportedError as error:
         return error.findings[0]
-    return next(filter(None, (finding(op, target) for op in trial.ops)), None)
+    return next(filter(None, (finding(op, target, lowered=True) for op in trial.ops)), None)

@@ -16,6 +16,7 @@ from collections.abc import Generator, Iterator
 
 from ...ir import Graph, Op, fuse
 from ...ops import OPS
+from ...ops.buffers import too_many_in_some
 from ...ops.elementwise import ELEMENTWISE
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -69,8 +70,8 @@ def _unsupported_reason(graph: Graph, host: Op, op: Op, target: Target) -> str |
     return reason
 
 
-def kernel_unsupported_reason(host: Op, op: Op, target: Target, outputs: int = 1) -> str | None:
-    """Why no kernel can compute `op` in the epilogue of `host` and write `outputs` tensors."""
+def kernel_unsupported_reason(host: Op, op: Op, target: Target, keep: bool = False) -> str | None:
+    """Why no kernel can compute `op` in the epilogue of `host`, and `keep` its result as well."""
     definition = OPS.get(host.name)
     if definition is None or not definition.implementations:
         return f"{host.name} has no kernel"
@@ -84,17 +85,7 @@ def kernel_unsupported_reason(host: Op, op: Op, target: Target, outputs: int = 1
         return f"the kernel would compute {count} operators; at most {MOST} are fused"
     if any(tensor.dtype != "float32" for tensor in (*op.reads, host.output, op.output)):
         return "not all tensors are float32"
-    operands = {t for t in (*host.epilogue_inputs, *op.reads) if not t.constant}
-    operands.discard(host.output)
-    inputs = {t for t in host.inputs if t is not None and not t.constant}
-    # A tensor that core and epilogue both read needs two buffers if they read different storages.
-    mixed = any(row.reads != row.operands for row in rows)
-    distinct = len(operands) + len(inputs) if mixed else len(operands | inputs)
-    buffers = distinct + 1 + outputs
-    limit = target.device.max_arguments
-    if buffers > limit:
-        return f"the kernel would need {buffers} buffers, but the device allows {limit}"
-    return None
+    return too_many_in_some(fuse(host, op, keep), target)
 
 
 def append(graph: Graph, host: Op, op: Op, keep: bool = False) -> Op:

@@ -57,4 +57,4 @@ def _unsupported_reason(
     others = [graph.producer(tensor) for tensor in op.reads if tensor is not host.output]
     if any(other is not None and ends[other] >= begun[host] for other in others):
         return "another operand may not be computed before the kernel runs"
-    return kernel_unsupported_reason(host, op, target, outputs=2)
+    return kernel_unsupported_reason(host, op, target, keep=True)

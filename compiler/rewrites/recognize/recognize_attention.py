@@ -204,7 +204,8 @@ def _with_batch(
     if joined:
         region += joined
         result = joined[-1].output
-    reason = unsuited(q.heads, k.heads, v.heads, bool(joined), target)
+    masked = bool(scores.masks)
+    reason = unsuited(q.heads, k.heads, v.heads, bool(joined), masked, target)
     if reason is not None:
         return reason
     needed = needed_outside(graph, region, region[-1])

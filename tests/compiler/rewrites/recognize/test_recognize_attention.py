@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cases.attention import attention, attentions, batches_of_heads, in_front, shared_heads
 from graphs import Value, call, x
-from rewriting import assert_becomes, assert_declines, operators
+from rewriting import assert_becomes, assert_declines, operators, rewritten
 
 from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
 
@@ -97,6 +97,13 @@ def test_factors_that_are_computed_of_heads_in_the_channels() -> None:
 )
 def test_what_the_kernels_do_not_compute(source: Value, reason: str) -> None:
     assert_declines(source, reason, recognize_attention)
+
+
+def test_a_mask_is_a_buffer_of_its_own() -> None:
+    spelled = SPELLINGS["attention with a bias and few keys"]
+    _, events = rewritten(spelled, recognize_attention, device="gles31")
+    reason = "with a mask the kernel would need 5 buffers, but the device allows 4"
+    assert [event.reason for event in events] == [reason]
 
 
 def test_powers_that_are_used_elsewhere() -> None:

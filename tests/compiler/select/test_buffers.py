@@ -1,0 +1,79 @@
+"""No kernel binds more buffers than its profile says that the device allows, whatever it computes.
+
+Kernels are bound here, not rendered, so that all cases of all operators can be looked at, each with
+each of its implementations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from agreement import any_order
+from cases import Case, families
+from compiled_cases import by_rank, suits
+from graphs import model
+
+from tflgpu.compiler import Options, UnsupportedError, pipeline
+from tflgpu.compiler.codegen.binding import Binding
+from tflgpu.compiler.ops.buffers import buffers, most_buffers
+from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.sizing.sizes import size_operators
+
+pytestmark = pytest.mark.slow
+
+TARGETS = (("glsl", "gles31"), ("wgsl", "webgpu"))
+"""The profiles of the fewest buffers; kernels of others are like those of the second."""
+
+
+def kernels(
+    cases: tuple[Case, ...], target: TargetName, profile: str
+) -> Iterator[tuple[str, int, int, int]]:
+    """Each kernel: its implementation, what it binds, what is reckoned of it, and at most."""
+    ranks, rank = 1, 0
+    options = Options(target=target, device=profile, fallback="none")
+    aimed = pipeline.target_of(options)
+    content = model({case.name: case.value for case in cases}).content
+    while rank < ranks:
+        choices: dict[str, int] = {}
+        with any_order(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pipeline, "choose_storage", by_rank(rank, choices))
+            selected = pipeline.select(content, options, aimed)
+        for sized in size_operators(selected.graph, selected.choice, aimed):
+            op, implementation = sized.op, sized.implementation
+            for launch in sized.launches:
+                binding = Binding(launch, implementation, aimed, {})
+                binding.bind(op)
+                reckoned = buffers(op, launch, implementation)
+                yield implementation.name, len(binding.arguments), reckoned, most_buffers(op)
+        ranks, rank = max(choices.values(), default=1), rank + 1
+
+
+@pytest.mark.parametrize(("target", "profile"), TARGETS)
+def test_no_kernel_binds_more_than_the_profile_allows(target: TargetName, profile: str) -> None:
+    allowed = pipeline.target_of(Options(target=target, device=profile)).device.max_arguments
+    wide: Counter[tuple[str, str, int]] = Counter()
+    for family, cases in families().items():
+        fitting = tuple(each for each in cases if suits(each, profile))
+        for name, bound, reckoned, most in kernels(fitting, target, profile):
+            assert bound == reckoned <= most, f"{family}: {name}"
+            wide[family, name, bound] += bound > allowed
+    assert not +wide
+
+
+def test_what_takes_more_in_any_way_is_refused() -> None:
+    """The error says which operator that is, how many buffers it takes, and what to do."""
+    refused = [each for cases in families().values() for each in cases]
+    refused = [each for each in refused if not suits(each, "gles31")]
+    content = model({each.name: each.value for each in refused}).content
+    with pytest.raises(UnsupportedError) as caught:
+        pipeline.build(content, Options(target="glsl", device="gles31", fallback="none"))
+    findings = caught.value.findings
+    assert len(findings) == len(refused) > 10
+    for found in findings:
+        assert found.operator.startswith(("NON_MAX", "TFLite_Detection", "L2_NORMALIZATION"))
+        assert "buffers, but the device allows 4" in found.reason
+        assert (
+            found.advice == "if the device has more, choose a profile with a larger max_arguments"
+        )
