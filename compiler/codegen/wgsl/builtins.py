@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...language.notation import UNARY
 from .types import lanes, scalar, vector, wgsl
-from .values import UNARY, Value, binary, called, chosen, common, filled, shift
+from .values import Value, binary, called, chosen, common, filled, shift
 
 SAME = {
     *("abs", "sign", "floor", "ceil", "trunc", "fract", "sqrt", "pow", "fma", "step"),

@@ -23,6 +23,7 @@ from ...language import (
     Step,
     Unary,
 )
+from ...language.notation import CHOICE, INFIX, OR
 from ...language.statement import (
     Assign,
     Declare,
@@ -35,8 +36,8 @@ from ...language.statement import (
     Statements,
 )
 from .definitions import Function, Macro
+from .types import known
 
-_TYPE = re.compile(r"int$|uint$|float$|bool$|(?:|i|u|b)vec[234]$")
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*)"
     r"|(?P<number>0x[0-9a-fA-F]+u?|(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?f?|\d+u?)"
@@ -44,13 +45,6 @@ _TOKEN = re.compile(
     r"|(?P<sign><<=|>>=|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^!~<>=?:;,.(){}\[\]])"
     r"|\s+|(?P<unknown>.)"
 )
-_INFIX = {
-    sign: level
-    for level, signs in enumerate(
-        ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %"), start=1
-    )
-    for sign in signs.split()
-}
 _ASSIGNS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 _DEFINE = re.compile(r"#define (\w+)(?:\(([^)]*)\))? ")
 
@@ -151,7 +145,7 @@ class _Parser:
         return found
 
     def _declares(self) -> bool:
-        return bool(_TYPE.match(self._next)) and self._tokens[self._place + 1][0] == "word"
+        return known(self._next) and self._tokens[self._place + 1][0] == "word"
 
     def _declarations(self) -> list[Declare]:
         kind = self._take()
@@ -198,7 +192,7 @@ class _Parser:
     # -- expressions --------------------------------------------------------------------------
 
     def expression(self) -> Expression:
-        condition = self._binary(1)
+        condition = self._binary(OR)
         if not self._taken("?"):
             return condition
         chosen = self.expression()
@@ -209,7 +203,7 @@ class _Parser:
         left = self._unary()
         while True:
             sign = self._next
-            level = _INFIX.get(sign, 0)
+            level = INFIX.get(sign, CHOICE)
             if level < least:
                 return left
             self._place += 1

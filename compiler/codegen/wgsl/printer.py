@@ -25,6 +25,7 @@ from ...language import (
     Unary,
 )
 from ...language.expression import Sum
+from ...language.notation import ATOM, SUM
 from ...language.statement import (
     Assign,
     Copy,
@@ -49,8 +50,6 @@ from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
 from .definitions import Function, Macro, within
 from .types import known, scalar, vector, wgsl
 from .values import (
-    ATOM,
-    SUM,
     Value,
     binary,
     called,

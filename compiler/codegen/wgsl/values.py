@@ -6,29 +6,31 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...language import Number, Numeral, Real
+from ...language.notation import (
+    AND,
+    ATOM,
+    BITS,
+    COMPARISON,
+    EQUALITY,
+    INFIX,
+    OR,
+    PRODUCT,
+    SHIFT,
+    SUM,
+    UNARY,
+)
 from .types import lanes, scalar, vector, wgsl
 
-LOGIC, BITS, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(8)
-"""How tightly the parts of an expression are bound. Operators of logic, those of bits and shifts
-mix with no others without parentheses."""
-
-LEVELS = {
-    **dict.fromkeys(("&&", "||"), LOGIC),
-    **dict.fromkeys(("&", "|", "^"), BITS),
-    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), COMPARISON),
-    **dict.fromkeys(("<<", ">>"), SHIFT),
-    **dict.fromkeys(("+", "-"), SUM),
-    **dict.fromkeys(("*", "/", "%"), PRODUCT),
-}
 _SIDES = {
-    LOGIC: (COMPARISON, COMPARISON),
+    **dict.fromkeys((OR, AND), (EQUALITY, EQUALITY)),
     BITS: (UNARY, UNARY),
-    COMPARISON: (SHIFT, SHIFT),
+    **dict.fromkeys((EQUALITY, COMPARISON), (SHIFT, SHIFT)),
     SHIFT: (UNARY, UNARY),
     SUM: (SUM, PRODUCT),
     PRODUCT: (PRODUCT, UNARY),
 }
-"""How tightly the two sides of an operator must be bound at least."""
+"""How tightly the two sides of an operator must be bound at least. Operators of logic, those of
+bits and shifts mix with no others without parentheses."""
 
 LARGEST = "3.40282346e+38"
 """The largest float, rounded towards zero, as compilers refuse what lies above it."""
@@ -95,18 +97,18 @@ def binary(sign: str, left: Value, right: Value) -> Value:
         sign, right = "-" if sign == "+" else "+", right._replace(text=right.text[1:])
     if sign in "+-" and right.literal and not float(right.text.rstrip("u")):
         return left  # what macros add or subtract may be nothing
-    level, type = LEVELS[sign], common((left, right))
+    level, type = INFIX[sign], common((left, right))
     if level == SHIFT:
         type, right = left.type, shift(right, left.type)
-    elif level in (BITS, COMPARISON):
+    elif level in (BITS, EQUALITY, COMPARISON):
         left, right = filled(left, type), filled(right, type)
     before, after = _SIDES[level]
     first, second = (
-        side.text if level in (LOGIC, BITS) and side.sign == sign else side.within(least)
+        side.text if level in (OR, AND, BITS) and side.sign == sign else side.within(least)
         for side, least in ((left, before), (right, after))
     )
     second = f"({second})" if second.startswith(sign) else second
-    result = vector("bool", lanes(type)) if level == COMPARISON else type
+    result = vector("bool", lanes(type)) if level in (EQUALITY, COMPARISON) else type
     literal = left.literal and right.literal
     return Value(f"{first} {sign} {second}", result, level, literal, sign)
 
