@@ -170,7 +170,8 @@ def compile_wgsl(sources: dict[str, str]) -> None:
 def test_compiling_twice_gives_the_same_folder(
     target: TargetName, profile: str, tmp_path: Path
 ) -> None:
-    compiled = model({case.name: case.value for case in CASES[::31]})
+    cases = [case for case in CASES[::31] if suits(case, profile)]
+    compiled = model({case.name: case.value for case in cases})
     folders = [
         tflgpu.compile(compiled.content, tmp_path / name, target=target, device=profile)
         for name in ("first", "second")
