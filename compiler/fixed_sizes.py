@@ -1,4 +1,4 @@
-"""What in a model file fixes the sizes of its inputs, for errors where others do not fit."""
+"""What a model file says about the sizes of its inputs, for errors where sizes do not fit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,25 @@ SHOWN = 3
 """Most operators that an error lists."""
 
 
-def with_fixed_sizes(
+def with_sizes(
     error: ModelError, model: Model, shapes: Mapping[str, Shape], signature: str | None
 ) -> ModelError:
-    """An error that also says which operators hold the sizes that inputs have in the file."""
+    """An error that also says which sizes are to be given, or which cannot be; the same if none."""
     graph = read(model, {}, signature)
+    inputs = dict(zip(graph.input_names, graph.inputs, strict=True))
+    missing = [
+        f"--input-shape {name}={','.join(str(size) if size >= 0 else 'N' for size in sizes)}"
+        for name, sizes in ((name, tensor.signature or ()) for name, tensor in inputs.items())
+        if name not in shapes and min(sizes, default=0) < 0
+    ]
+    if missing:
+        advice = f"which may be the cause; {' '.join(missing)} chooses them"
+        return ModelError(f"{error}. The model leaves sizes open, {advice}")
+    return _with_fixed_sizes(error, graph, shapes) if shapes else error
+
+
+def _with_fixed_sizes(error: ModelError, graph: Graph, shapes: Mapping[str, Shape]) -> ModelError:
+    """An error that also says which operators hold the sizes that inputs have in the file."""
     changed: dict[int, str] = {}
     for name, tensor in zip(graph.input_names, graph.inputs, strict=True):
         for size, wanted in zip(tensor.shape, shapes.get(name, tensor.shape), strict=False):

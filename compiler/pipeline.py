@@ -21,7 +21,7 @@ from .emit.variant_name import name_of
 from .emit.weights import Weights
 from .errors import Finding, ModelError, ModelFileError, OptionError, UnsupportedError
 from .events import Event
-from .fixed_sizes import with_fixed_sizes
+from .fixed_sizes import with_sizes
 from .frontend.metadata import read_metadata
 from .frontend.model_file import Model, fingerprint
 from .frontend.reader import read
@@ -141,10 +141,7 @@ def select(
     try:
         rewrite(CANONICALIZE)
     except ModelError as error:
-        if not shapes:
-            raise
-        key = options.signature_key or None
-        raise with_fixed_sizes(error, model, shapes, key) from None
+        raise with_sizes(error, model, shapes, options.signature_key or None) from None
 
     hosted = unsupported(graph, target)
     custom = [op for op in graph.ops if op in custom]

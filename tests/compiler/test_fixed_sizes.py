@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from graphs import Value, call, known, model, reshape, w, x
+from graphs.altered import altered
 from graphs.draws import drawn
 
 from tflgpu.compiler import ModelError, Options, pipeline
@@ -47,3 +49,22 @@ def test_only_some_of_many_are_listed() -> None:
 def test_without_such_constants_the_error_says_that_sizes_differ() -> None:
     layer = call("FULLY_CONNECTED", x(3, 7), w(5, 7), None, keep_num_dims=True)
     assert "[3, 9]" in error_of(layer, 3, 9) and "other sizes in the file" in error_of(layer, 3, 9)
+
+
+def test_sizes_that_are_open_may_be_the_cause() -> None:
+    window = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "filter_height": 3}
+    pool = call("MAX_POOL_2D", x(1, 5, 5, 3), filter_width=3, **window)
+
+    def leave_open(content: Any) -> None:
+        for tensor in content.subgraphs[0].tensors:
+            tensor.shape, tensor.shapeSignature = [1, 1, 1, 3], [1, -1, -1, 3]
+
+    content = altered(leave_open, model({"y": pool}).graph)
+    with pytest.raises(ModelError) as caught:
+        pipeline.build(content, Options(device="cpu"))
+    assert str(caught.value) == (
+        "operator 0 MAX_POOL_2D: a 3x3 window does not fit an image of 1x1. The model leaves sizes "
+        "open, which may be the cause; --input-shape y/in0=1,N,N,3 chooses them"
+    )
+    shapes = (("y/in0", (1, 5, 7, 3)),)
+    assert pipeline.build(content, Options(device="cpu", input_shapes=shapes)).plan.outputs
