@@ -2,8 +2,8 @@
 
 x [batch, depth, rows, columns, inputs], weights [depth, rows, columns, inputs, outputs].
 
-`rewrites/decompose/` makes CONV_3D by constant weights a CONV_2D, and CONV_3D_TRANSPOSE a CONV_3D;
-here are their windows and shapes.
+`rewrites/decompose/` makes CONV_3D by constant weights a CONV_2D, and CONV_3D_TRANSPOSE a
+TRANSPOSE_CONV or a CONV_3D; here are their windows and shapes.
 Weights [depth, rows, columns, outputs, inputs], x [batch, depth, rows, columns, inputs].
 """
 
@@ -95,33 +95,66 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
-def around(op: Op) -> list[tuple[int, int]]:
-    """Zeros before and after the spread input's depth, rows and columns (ModelError)."""
+@dataclass(frozen=True)
+class Transposed:
+    """One axis of a transposed window: output = source * stride + step * dilation - before."""
+
+    size: int
+    stride: int
+    dilation: int
+    padding: str
+    extent: int
+    """Size of the input."""
+    output: int
+
+    @property
+    def before(self) -> int:
+        if self.padding == "VALID":
+            return 0
+        last = (-(-self.output // self.stride) - 1) * self.stride
+        return max(last + self._reach + 1 - self.output, 0) // 2
+
+    @property
+    def _reach(self) -> int:
+        return (self.size - 1) * self.dilation
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """Zeros before and after the input, if there are `stride` - 1 behind each element."""
+        first = self._reach - self.before
+        return first, self.output + self._reach - first - self.extent * self.stride
+
+    @property
+    def flat(self) -> bool:
+        """Whether TRANSPOSE_CONV computes the same along an axis of an image."""
+        as_many = self.padding == "VALID" or -(-self.output // self.stride) == self.extent
+        return self.dilation == 1 and as_many
+
+    def steps(self, phase: int) -> list[tuple[int, int]]:
+        """The steps of the window that an output takes, and the source of each.
+
+        Those of the output `stride` after it lie one after these.
+        """
+        places = [(step, phase + self.before - step * self.dilation) for step in range(self.size)]
+        return [(step, at // self.stride) for step, at in places if at % self.stride == 0]
+
+    @property
+    def steps_in_each_phase(self) -> bool:
+        return all(self.steps(phase) for phase in range(self.stride))
+
+
+def transposed(op: Op) -> list[Transposed]:
+    """The window of CONV_3D_TRANSPOSE along depth, rows and columns (ModelError)."""
     found = []
-    for axis, (size, step, dilation) in enumerate(_transpose_axes(op), 1):
-        output, reach = op.output.shape[axis], (size - 1) * dilation
-        before = 0
-        if op.attrs.get("padding", "SAME") == "SAME":
-            before = max((-(-output // step) - 1) * step + reach + 1 - output, 0) // 2
-        first = reach - before
-        found.append((first, output + reach - first - op.operand(2).shape[axis] * step))
-    return found
-
-
-def strides(op: Op) -> list[int]:
-    """Strides along depth, rows and columns."""
-    return [step for _, step, _ in _transpose_axes(op)]
-
-
-def _transpose_axes(op: Op) -> list[tuple[int, int, int]]:
-    """Size, stride and dilation of the window along depth, rows and columns (ModelError)."""
-    found = []
+    padding, outputs = str(op.attrs.get("padding", "SAME")), op.constant(0).reshape(-1)
     for axis, letter in enumerate("dhw"):
         stride = int(op.attrs.get(f"stride_{letter}", 1))
         dilation = int(op.attrs.get(f"dilation_{letter}_factor", 1))
         if min(stride, dilation) < 1:
             raise op.invalid(f"stride {stride}, dilation {dilation}")
-        found.append((op.operand(1).shape[axis], stride, dilation))
+        size, extent = op.operand(1).shape[axis], op.operand(2).shape[1 + axis]
+        output = int(outputs[1 + axis])
+        found.append(Transposed(size, stride, dilation, padding, extent, output))
     return found
 
 
@@ -134,7 +167,7 @@ def _infer_transpose(op: Op) -> list[Shape]:
             f"input {list(source)} and weights {list(weights)} do not give the shape {list(shape)}"
         )
     check_bias(op, shape[4], 3)
-    _transpose_axes(op)
+    transposed(op)
     return [shape]
 
 
@@ -148,6 +181,6 @@ define(
     OpDef(
         "CONV_3D_TRANSPOSE shape:integer filter:weights input bias? -> output",
         _infer_transpose,
-        note="becomes CONV_3D; the output's shape must be a constant",
+        note="becomes TRANSPOSE_CONV or CONV_3D; the output's shape must be a constant",
     ),
 )

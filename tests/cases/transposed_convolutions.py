@@ -80,6 +80,20 @@ def volumes() -> Iterator[Case]:
             operands = ints(2, *size, 5), w(3, 2, 3, 5, 3), x(2, 2, 3, 4, 3)
             value = call("CONV_3D_TRANSPOSE", *operands, bias, **options)
             yield Case("CONV_3D_TRANSPOSE", f"{padding} {bias is None}", value)
+    plain = {f"dilation_{letter}_factor": 1 for letter in "dhw"}
+    for strides, window, output in (
+        ((3, 2, 1), (4, 3, 3), (7, 5, 4)),  # the last phase has fewer depths
+        ((1, 2, 2), (3, 2, 2), (3, 5, 8)),
+        ((3, 1, 1), (2, 3, 3), (9, 3, 4)),  # a phase that takes no step
+    ):
+        along = dict(zip(("stride_d", "stride_h", "stride_w"), strides, strict=True))
+        biased = ints(2, *output, 5), w(*window, 5, 7), x(2, 3, 3, 4, 7), w(5)
+        value = call("CONV_3D_TRANSPOSE", *biased, padding="SAME", **plain, **along)
+        yield Case("CONV_3D_TRANSPOSE", f"strides {strides}", value)
+    computed = ints(1, 4, 6, 8, 3), x(3, 2, 3, 3, 5), x(1, 2, 3, 4, 5)
+    twice = {"stride_d": 2, "stride_h": 2, "stride_w": 2, "padding": "SAME"}
+    value = call("CONV_3D_TRANSPOSE", *computed, None, **plain, **twice)
+    yield Case("CONV_3D_TRANSPOSE", "computed weights", value)
 
 
 TABLES = (transpose_convolutions, volumes)

@@ -1,11 +1,10 @@
-"""Transposed convolutions of volumes, or with weights or a bias that the model computes."""
+"""Transposed convolutions with weights or a bias that the model computes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...ops import transpose_conv
-from ...ops.conv_3d import around, strides
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
 from .dilate import spread, surround
@@ -34,19 +33,4 @@ def computed_weights(here: Decomposition) -> str | None:
     flipped = here.add("REVERSE_V2", flipped, here.constant([2], "int32"))
     options: dict[str, Any] = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
     here.finish(here.add("CONV_2D", image, flipped, bias, **options))
-    return None
-
-
-@decomposes("CONV_3D_TRANSPOSE")
-def conv_3d_transpose(here: Decomposition) -> str | None:
-    """With zeros between the input's elements, it becomes a convolution with a flipped window."""
-    op = here.op
-    weights, bias = op.operand(1), op.input(3)
-    for axis in range(3):
-        weights = here.add("REVERSE_V2", weights, here.constant([axis], "int32"))
-    weights = here.transpose(weights, (0, 1, 2, 4, 3))
-    volume = spread(here, op.operand(2), (1, *strides(op), 1))
-    volume = surround(here, volume, [(0, 0), *around(op), (0, 0)])
-    options = {**op.attrs, "padding": "VALID", **{f"stride_{letter}": 1 for letter in "dhw"}}
-    here.finish(here.add("CONV_3D", volume, weights, bias, **options))
     return None
