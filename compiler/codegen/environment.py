@@ -72,6 +72,7 @@ def environment() -> jinja2.Environment:
         optimized=False,  # there is nothing to fold, which takes longer to find out than to render
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         autoescape=False,
     )
     made.filters.update(FILTERS)
