@@ -14,8 +14,8 @@ from ..tools.benchmark.measure import WARM_UP, benchmark
 from ..tools.trace.events import Trace
 from .benchmark_answer import TOP, answer, as_csv
 from .compile_options import compile_options
-from .input_arrays import feed_of
-from .options import input_options, model_argument
+from .input_arrays import InputValues, input_options
+from .options import model_argument
 from .paths import FilePath
 from .printing import full_names_option, json_option, tell
 from .shape_choices import per_choice
@@ -92,10 +92,7 @@ other programs."""
 def benchmark_command(
     model: Path,
     options: Options,
-    named: tuple[str, ...],
-    seed: int,
-    mean: tuple[float, ...],
-    std: tuple[float, ...],
+    given: InputValues,
     rounds: int,
     min_seconds: float,
     warmup: int,
@@ -113,7 +110,7 @@ def benchmark_command(
     copying outputs back. Inputs that are not given are random.
     """
     check_folders(trace_file, csv_file)
-    feed = feed_of(model, named, seed, mean, std)
+    feed = partial(given.read_of, model)
     choices = each_choice(model, options)
     if len(choices) > 1 and (trace_file or csv_file):
         raise click.UsageError("--trace and --csv show one choice of input shapes")

@@ -24,8 +24,8 @@ from ..tools.editing.edit import (
 )
 from ..tools.editing.launches import LaunchTrial
 from .chosen_variant import newest_variant
-from .input_arrays import RANDOM, picture_inputs, read_inputs
-from .options import attached_option, cache_argument, input_options, model_option
+from .input_arrays import InputValues, input_options, picture_inputs
+from .options import attached_option, cache_argument, model_option
 from .paths import FilePath
 from .printing import JSON, Answer, Column, Listing, full_names_option, json_option
 from .shell import Command, Failure, asked_for, note
@@ -61,10 +61,7 @@ def edit(
     keep: bool,
     revert: bool,
     device: str,
-    named: tuple[str, ...],
-    seed: int,
-    mean: tuple[float, ...],
-    std: tuple[float, ...],
+    given: InputValues,
     tolerance: float | None,
 ) -> None:
     """Try a changed KERNEL of CACHE, a cache folder or a variant's folder.
@@ -98,10 +95,10 @@ def edit(
     if text == variant.sources[record.file]:
         raise InputError(f"{file} has the present text of {record.name}: change it first")
     path = Path(model) if model is not None and Path(model).is_file() else None
-    plan, given = variant.plan, (*named, RANDOM)
+    plan = variant.plan
     metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
     family = family_of(plan.model, [tensor.name for tensor in plan.tensors])
-    arrays = read_inputs(given, plan.inputs, seed, metadata, mean, std, pictures, family)
+    arrays = given.with_random().read(plan.inputs, metadata, pictures, family)
     with progress() as show:
         show("compare", 0, 1)
         try:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
 from tokenize import TokenError
+from typing import Any
 
+import click
 import numpy as np
 
 from ...runtime.errors import InputError
@@ -21,6 +25,8 @@ from ..pictures.families import Family, family_of
 from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
 from ..trial_input import random_input
+from .options import Function, with_options
+from .parsing import parse_numbers
 from .shell import note, warn
 
 RANDOM = "random"
@@ -83,55 +89,100 @@ def model_metadata(model: Path) -> Metadata:
         return Metadata()
 
 
-def read_inputs(
-    values: Sequence[str],
-    inputs: Sequence[TensorInfo],
-    seed: int,
-    metadata: Metadata,
-    mean: Sequence[float] = (),
-    std: Sequence[float] = (),
-    pictures: Collection[str] = (),
-    family: Family | None = None,
-) -> dict[str, Array]:
-    """An array for each input (InputError if a file cannot be read or does not fit its input).
+@dataclass(frozen=True)
+class InputValues:
+    """What the options of a command say of the inputs of a model."""
 
-    A note on stderr says how the pixels of pictures are scaled, unless the input is one of the
-    `pictures`; a warning, if it is a guess. Another warning says that `mean` and `std` are ignored
-    if nothing is scaled.
-    """
-    sources = assign(values, inputs)
-    scaled = {name for name, source in sources.items() if is_picture(source)} - set(pictures)
-    if (mean or std) and not scaled:
-        warn("--mean and --std are ignored: no picture is scaled here")
-    generator = np.random.default_rng(seed)
-    known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
-    arrays = {}
-    for n, info in enumerate(inputs):
-        floats = info.dtype.startswith("float")
-        usual = family.scaling if family and floats else None
-        scaling = choose_scaling(known[n] if known else None, mean, std, usual)
-        arrays[info.name] = load(sources[info.name], info, generator, scaling)
-        if info.name in scaled:
-            # A wrong guess changes the answer; bytes are mostly taken as they are.
-            tell = warn if floats and not scaling.source else note
-            tell(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
-    return arrays
+    named: tuple[str, ...]
+    """Values as `assign` takes them."""
+    seed: int = 0
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
 
+    def read(
+        self,
+        inputs: Sequence[TensorInfo],
+        metadata: Metadata,
+        pictures: Collection[str] = (),
+        family: Family | None = None,
+    ) -> dict[str, Array]:
+        """An array for each input (InputError if a file cannot be read or does not fit its input).
 
-def feed_of(
-    model: Path, values: Sequence[str], seed: int, mean: Sequence[float], std: Sequence[float]
-) -> Callable[[Sequence[TensorInfo]], dict[str, Array]]:
-    """A function that reads the inputs of a model, which it is given, as `read_inputs` does.
+        A note on stderr says how the pixels of pictures are scaled, unless the input is one of the
+        `pictures`; a warning, if it is a guess. Another warning says that `mean` and `std` are
+        ignored if nothing is scaled.
+        """
+        sources = assign(self.named, inputs)
+        scaled = {name for name, source in sources.items() if is_picture(source)} - set(pictures)
+        if (self.mean or self.std) and not scaled:
+            warn("--mean and --std are ignored: no picture is scaled here")
+        generator = np.random.default_rng(self.seed)
+        known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
+        arrays = {}
+        for n, info in enumerate(inputs):
+            floats = info.dtype.startswith("float")
+            usual = family.scaling if family and floats else None
+            scaling = choose_scaling(known[n] if known else None, self.mean, self.std, usual)
+            arrays[info.name] = load(sources[info.name], info, generator, scaling)
+            if info.name in scaled:
+                # A wrong guess changes the answer; bytes are mostly taken as they are.
+                tell = warn if floats and not scaling.source else note
+                tell(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
+        return arrays
 
-    Inputs without a value are random.
-    """
+    def with_random(self) -> InputValues:
+        """The same, with random numbers for inputs without a value."""
+        return replace(self, named=(*self.named, RANDOM))
 
-    def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        given, metadata = (*values, RANDOM), model_metadata(model)
+    def read_of(self, model: Path, inputs: Sequence[TensorInfo]) -> dict[str, Array]:
+        """An array for each input of a model's file; those without a value are random."""
         family = family_of(model.name, [info.name for info in inputs])
-        return read_inputs(given, inputs, seed, metadata, mean, std, family=family)
+        return self.with_random().read(inputs, model_metadata(model), family=family)
 
-    return feed
+
+def input_options(function: Function) -> Function:
+    """The options for input arrays, passed to the command as `InputValues` named `given`.
+
+    They are --input, --seed, and for pictures --mean and --std.
+    """
+    choices = (
+        click.option(
+            "--input",
+            "named",
+            multiple=True,
+            metavar="[NAME=]FILE|random",
+            help="A picture, a .npy file or random numbers for an input. NAME may be omitted if "
+            "there is only one input; `random` without a name fills every input not given.",
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Seed of random inputs.",
+        ),
+        click.option(
+            "--mean",
+            callback=parse_numbers,
+            metavar="NUMBER[/...]",
+            help="Subtracted from pixels (0..255), for all channels or each: 123.7/116.8/103.9. "
+            "Default: with --std 0, else what the model's metadata says, or 0.",
+        ),
+        click.option(
+            "--std",
+            callback=parse_numbers,
+            metavar="NUMBER[/...]",
+            help="What pixels are then divided by. Default: with --mean 1, else the metadata's, or "
+            "255.",
+        ),
+    )
+
+    @wraps(function)
+    def call(**others: Any) -> Any:
+        given = {item.name: others.pop(item.name) for item in fields(InputValues)}
+        return function(given=InputValues(**given), **others)
+
+    return with_options(choices, call)
 
 
 def _advice(scaling: Scaling) -> str:

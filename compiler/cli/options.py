@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .device_names import DeviceName
-from .parsing import parse_choice, parse_numbers
+from .parsing import parse_choice
 from .paths import FilePath
 
 Function = Callable[..., Any]
@@ -57,42 +57,6 @@ attached_option = click.option(
     show_default=True,
     help="Part of a device's name as `tflgpu devices` prints it.",
 )
-
-
-def input_options(function: Function) -> Function:
-    """The options for input arrays: --input, --seed, and for pictures --mean and --std."""
-    choices = (
-        click.option(
-            "--input",
-            "named",
-            multiple=True,
-            metavar="[NAME=]FILE|random",
-            help="A picture, a .npy file or random numbers for an input. NAME may be omitted if "
-            "there is only one input; `random` without a name fills every input not given.",
-        ),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="Seed of random inputs.",
-        ),
-        click.option(
-            "--mean",
-            callback=parse_numbers,
-            metavar="NUMBER[/...]",
-            help="Subtracted from pixels (0..255), for all channels or each: 123.7/116.8/103.9. "
-            "Default: with --std 0, else what the model's metadata says, or 0.",
-        ),
-        click.option(
-            "--std",
-            callback=parse_numbers,
-            metavar="NUMBER[/...]",
-            help="What pixels are then divided by. Default: with --mean 1, else the metadata's, or "
-            "255.",
-        ),
-    )
-    return with_options(choices, function)
 
 
 scheduler_option = click.option(

@@ -6,7 +6,7 @@ import io
 import os
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -35,14 +35,15 @@ from ..tools.trace.session import Observer
 from ..tools.trace.summary import by_type, timed
 from .input_arrays import (
     RANDOM,
+    InputValues,
     assign,
+    input_options,
     is_picture,
     model_metadata,
     picture_inputs,
-    read_inputs,
     stored_shapes,
 )
-from .options import attached_option, input_options, model_option, shape_option, signature_option
+from .options import attached_option, model_option, shape_option, signature_option
 from .paths import CachePlace, FilePath
 from .printing import json_option
 from .run_results import RunResult, summary
@@ -116,10 +117,7 @@ def run(
     signature: str | None,
     shapes: dict[str, tuple[int, ...]],
     device: str,
-    named: tuple[str, ...],
-    seed: int,
-    mean: tuple[float, ...],
-    std: tuple[float, ...],
+    given: InputValues,
     trust: tuple[str, ...],
     labels: Path | None,
     output: Path | None,
@@ -141,9 +139,9 @@ def run(
         raise click.UsageError(f"--layout is that of boxes, but --show {show} is asked for")
     show = "boxes" if layout else show
     names = read_labels(labels) if labels is not None else ()
-    given = (*values, *named)
+    given = replace(given, named=(*values, *given.named))
     check_folders(output, trace_file)
-    _check_files(given)
+    _check_files(given.named)
     trace = Trace() if trace_file is not None else None
     observer = Observer(trace) if trace else None
     drawn = output is not None and output.suffix.lower() != ARRAYS
@@ -156,8 +154,8 @@ def run(
     def read(infos: Sequence[TensorInfo], known: Family | None, plan: Plan | None) -> Inputs:
         metadata = parse_metadata(plan.metadata) if plan else model_metadata(Path(source))
         pictures = () if plan is None else picture_inputs(plan)
-        arrays = read_inputs(given, infos, seed, metadata, mean, std, pictures, known)
-        picture, size = _picture(given, infos)
+        arrays = given.read(infos, metadata, pictures, known)
+        picture, size = _picture(given.named, infos)
         if picture is None and (drawn or show):
             raise InputError(
                 "there is no picture to draw over: exactly one input must be a picture"
@@ -170,7 +168,7 @@ def run(
         from .user_cache import load_compiled
 
         # What is wrong with arguments is said before the model is compiled for seconds.
-        shapes = shapes or fitting_shapes(file, given, signature)
+        shapes = shapes or fitting_shapes(file, given.named, signature)
         infos, tensors = model_inputs(file, shapes, signature)
         inputs = read(infos, family_of(file.name, tensors), None)
         opening = load_compiled(file, device, shapes, opened, trace, signature)
@@ -178,7 +176,7 @@ def run(
         whom: Trust = "anyone" if "anyone" in trust else trust
         inputs, opening = None, opened(*located(source, model, device, whom))
     with opening as s:
-        session = _chosen(s, signature, shapes, given)
+        session = _chosen(s, signature, shapes, given.named)
         plan, place = session.plan, session.device
         if inputs is None:
             known = family_of(plan.model, [tensor.name for tensor in plan.tensors])

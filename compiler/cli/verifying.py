@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
 from .compile_options import compile_options, tolerance_option
-from .input_arrays import feed_of
-from .options import input_options, model_argument
+from .input_arrays import InputValues, input_options
+from .options import model_argument
 from .printing import Answer, Column, Listing, full_names_option, json_option
 from .shape_choices import per_choice
 from .shell import Command, Failure
@@ -40,10 +41,7 @@ def verify(
     model: Path,
     options: Options,
     tolerance: float,
-    named: tuple[str, ...],
-    seed: int,
-    mean: tuple[float, ...],
-    std: tuple[float, ...],
+    given: InputValues,
     layers: bool,
     bisect: bool,
 ) -> None:
@@ -51,7 +49,7 @@ def verify(
 
     Inputs that are not given are random. The exit code is 1 if an output differs.
     """
-    feed = feed_of(model, named, seed, mean, std)
+    feed = partial(given.read_of, model)
     with progress() as show:
         choices = each_choice(model, settle(model, options, tolerance, show))
         results = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tflgpu.compiler.cli.input_arrays import assign, load, read_inputs
+from tflgpu.compiler.cli.input_arrays import InputValues, assign, load
 from tflgpu.compiler.frontend.metadata import Metadata
 from tflgpu.compiler.pictures.scaling import Scaling
 from tflgpu.runtime import InputError, TensorInfo
@@ -89,7 +89,7 @@ def test_random_integers_cover_their_range(dtype: str, low: int, high: int) -> N
 
 
 def test_random_numbers_follow_the_seed() -> None:
-    draws = [read_inputs(["random"], TWO, seed, Metadata()) for seed in (7, 7, 11)]
+    draws = [InputValues(("random",), seed).read(TWO, Metadata()) for seed in (7, 7, 11)]
     for name in ("x", "a=b"):
         np.testing.assert_array_equal(draws[0][name], draws[1][name])
         assert not np.array_equal(draws[0][name], draws[2][name])
