@@ -65,6 +65,7 @@ def test_every_file_says_what_it_computes(
 ) -> None:
     sources = rendered(part, target, profile)
     for file, source in sources.items():
+        assert re.search(r"\S\n\Z", source), f"{file} ends without a newline, or with several"
         if file.endswith("_persistent.cl"):
             begins_with_what_it_merges(source)
         else:
