@@ -12,7 +12,7 @@ from typing import Any
 from ...runtime.cache.variant import WEIGHTS, Variant
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.running import TensorBuffer
-from ...runtime.plan.storage import WORD, device_dtype
+from ...runtime.plan.storage import WORD, device_dtype, whole_words
 from ...runtime.webgpu.info import GROUP_COUNTS, GROUP_SIZES, LIMITS
 from ..language.comment import in_comment
 
@@ -159,7 +159,7 @@ def _steps(plan: Plan, kernels: Sequence[int]) -> Iterator[object]:
         group = plan.kernels[dispatch.kernel].group
         groups = [items // size for items, size in zip(dispatch.grid, group, strict=True)]
         bindings = [
-            [int(item.region), item.index, item.offset, max(WORD, -(-item.size // WORD) * WORD)]
+            [int(item.region), item.index, item.offset, max(WORD, whole_words(item.size))]
             for item in dispatch.arguments
         ]
         yield [kernels[dispatch.kernel], groups, bindings]

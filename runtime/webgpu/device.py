@@ -18,7 +18,7 @@ from ..launch.fit import unmet
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
-from ..plan.storage import WORD
+from ..plan.storage import WORD, whole_words
 from .callers_memory import check_memory
 from .commands import Dispatch, TextureCopy, encode
 from .downloads import Copy, Download, Downloads
@@ -107,7 +107,7 @@ class WebGPUDevice(Device):
         return self._allocate(size)
 
     def _allocate(self, size: int, mapped: bool = False) -> Range:
-        size = max(_whole(size), _SMALLEST)
+        size = max(whole_words(size), _SMALLEST)
         with self._doing(f"allocating {size} bytes"):
             buffer = self._device.create_buffer(
                 size=size, usage="STORAGE | COPY_SRC | COPY_DST", mapped_at_creation=mapped
@@ -128,7 +128,7 @@ class WebGPUDevice(Device):
     ) -> tuple[Range, Sequence[Command]]:
         check_memory(memory, self._device, writes)
         if not memory.texture:
-            return Range(memory.owner, 0, max(_whole(size), WORD)), ()
+            return Range(memory.owner, 0, max(whole_words(size), WORD)), ()
         height, width, channels = memory.shape
         row = width * channels * np.dtype(memory.dtype).itemsize
         whole = self.allocate(max(size, row * height))
@@ -138,7 +138,7 @@ class WebGPUDevice(Device):
         return self._buffers.scope()
 
     def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
-        return Range(buffer.buffer, buffer.offset + offset, _whole(size))
+        return Range(buffer.buffer, buffer.offset + offset, whole_words(size))
 
     def bind(
         self,
@@ -174,7 +174,7 @@ class WebGPUDevice(Device):
             self._submitted = True
 
     def fill(self, buffer: Range, size: int, byte: int) -> None:
-        self.upload(buffer, memoryview(bytes([byte]) * _whole(size)))
+        self.upload(buffer, memoryview(bytes([byte]) * whole_words(size)))
 
     def enqueue(self, commands: Sequence[Command]) -> None:
         if self._copies:
@@ -231,10 +231,6 @@ class WebGPUDevice(Device):
 
     def release(self) -> None:
         self._buffers.release()
-
-
-def _whole(size: int) -> int:
-    return -(-size // WORD) * WORD
 
 
 def _log(error: Exception) -> str:

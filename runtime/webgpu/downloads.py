@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..plan.storage import WORD
+from ..plan.storage import whole_words
 from .library import driver_call
 
 _ALIGNMENT = 16
@@ -39,7 +39,7 @@ class Download:
         encoder = device.create_command_encoder()
         place = 0
         for copy, size in zip(copies, sizes, strict=True):
-            whole = -(-copy.array.nbytes // WORD) * WORD
+            whole = whole_words(copy.array.nbytes)
             encoder.copy_buffer_to_buffer(copy.source, copy.offset, self._staging, place, whole)
             place += size
         device.queue.submit([*before, encoder.finish()])
