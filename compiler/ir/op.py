@@ -130,6 +130,14 @@ class Op:
             raise ModelError(f"operator {self!r} takes a number from {name}, which is empty")
         return content.reshape(-1)[0]
 
+    def integers(self, position: int) -> list[int]:
+        """All that the input at `position` holds (UnsupportedError if it is not a constant)."""
+        return [int(number) for number in self.constant(position).reshape(-1)]
+
+    def integers_in(self, option: str) -> list[int]:
+        """Those of an option that is a list; none if it is left out."""
+        return [int(number) for number in self.attrs.get(option) or ()]
+
     def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
         """Read the mapped tensors instead; only the graph may call this."""
         inputs = list(self._inputs)
@@ -214,6 +222,14 @@ class FusedOp(Op):
         beside = self._core[-1].outputs[1:]
         later = self.outputs[1:] if self._epilogue else ()
         return tuple(tensor for tensor in later if tensor not in beside)
+
+    def integers(self, position: int) -> list[int]:
+        """All that the input at `position` holds (UnsupportedError if it is not a constant)."""
+        return [int(number) for number in self.constant(position).reshape(-1)]
+
+    def integers_in(self, option: str) -> list[int]:
+        """Those of an option that is a list; none if it is left out."""
+        return [int(number) for number in self.attrs.get(option) or ()]
 
     def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
         for op in self.ops:

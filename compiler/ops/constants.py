@@ -59,12 +59,12 @@ def _where(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _joint_shape(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    shapes = [tuple(int(size) for size in op.constant(i)) for i in range(2)]
+    shapes = [tuple(op.integers(i)) for i in range(2)]
     return [np.asarray(broadcast(op, *shapes), op.output.dtype)]
 
 
 def _infer_fill(op: Op) -> list[Shape]:
-    shape = tuple(int(size) for size in op.constant(0).reshape(-1))
+    shape = tuple(op.integers(0))
     if min(shape, default=0) < 0 or op.operand(1).elements != 1:
         raise op.invalid(f"the shape {list(shape)} is negative, or the fill value is not a scalar")
     return [shape]

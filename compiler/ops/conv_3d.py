@@ -159,7 +159,7 @@ def transposed(op: Op) -> list[Transposed]:
 
 
 def _infer_transpose(op: Op) -> list[Shape]:
-    shape = tuple(int(size) for size in op.constant(0).reshape(-1))
+    shape = tuple(op.integers(0))
     weights, source = op.operand(1).shape, op.operand(2).shape
     fits = len(shape) == len(weights) == len(source) == 5 and prod(weights) > 0
     if not fits or (shape[0], *weights[3:]) != (source[0], shape[4], source[4]):

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..ir import Op, Shape
 from .base import ANY, OpDef, define
 
@@ -14,9 +12,9 @@ from .base import ANY, OpDef, define
 def dilations(op: Op) -> list[int]:
     """How far apart the elements are along each axis (ModelError)."""
     if op.name == "DILATE":
-        steps = [int(step) for step in op.constant(1).reshape(-1)]
+        steps = op.integers(1)
     else:
-        steps = [1 + between for between in _paddings(op, "interior_padding")]
+        steps = [1 + between for between in op.integers_in("interior_padding")]
     rank = len(op.operand(0).shape)
     fill = op.operand(len(op.inputs) - 1)
     if len(steps) != rank or min(steps, default=1) < 1 or fill.elements != 1:
@@ -29,14 +27,10 @@ def edges(op: Op) -> list[tuple[int, int]]:
     rank = len(op.operand(0).shape)
     if op.name == "DILATE":
         return [(0, 0)] * rank
-    before, after = _paddings(op, "edge_padding_low"), _paddings(op, "edge_padding_high")
+    before, after = op.integers_in("edge_padding_low"), op.integers_in("edge_padding_high")
     if len(before) != rank or len(after) != rank:
         raise op.invalid(f"paddings {before} and {after} for rank {rank}")
     return list(zip(before, after, strict=True))
-
-
-def _paddings(op: Op, option: str) -> Sequence[int]:
-    return [int(size) for size in op.attrs.get(option, ())]
 
 
 def _infer(op: Op) -> list[Shape]:

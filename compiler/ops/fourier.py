@@ -15,7 +15,7 @@ PARTS = ("COMPLEX_ABS", "IMAG", "REAL")
 
 def lengths(op: Op) -> tuple[int, int]:
     """Rows and columns of the transform, to which the input is cropped or padded (ModelError)."""
-    sizes = [int(size) for size in op.constant(1).reshape(-1)]
+    sizes = op.integers(1)
     if len(sizes) != 2 or min(sizes) < 1 or len(op.operand(0).shape) < 2:
         raise op.invalid(
             f"cannot transform {list(op.operand(0).shape)} with the FFT lengths {sizes}"

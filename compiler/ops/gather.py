@@ -102,7 +102,7 @@ def _reference_gather_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 def _infer_scatter_nd(op: Op) -> list[Shape]:
     """The shape in operand 2; ModelError unless there is one update per index."""
-    shape = tuple(int(size) for size in op.constant(2).reshape(-1))
+    shape = tuple(op.integers(2))
     indices, updates = op.operand(0), op.operand(1)
     wanted = (*indices.shape[:-1], *shape[_depth(op, shape, indices) :])
     if updates.shape != wanted:

@@ -118,7 +118,7 @@ REDUCTIONS = {
 def axes(op: Op) -> tuple[int, ...]:
     """The reduced axes, counted from the front, in ascending order (ModelError)."""
     rank = len(op.operand(0).shape)
-    return tuple(sorted({normalize_axis(op, int(a), rank) for a in op.constant(1).reshape(-1)}))
+    return tuple(sorted({normalize_axis(op, axis, rank) for axis in op.integers(1)}))
 
 
 def kept_shape(op: Op) -> Shape:

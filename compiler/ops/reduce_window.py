@@ -65,7 +65,7 @@ class Around:
 
 def windows(op: Op) -> list[Windows]:
     """The windows along each axis of a REDUCE_WINDOW (ModelError)."""
-    columns = [[int(size) for size in op.constant(position).reshape(-1)] for position in (2, 3, 4)]
+    columns = [op.integers(position) for position in (2, 3, 4)]
     return _windows(op, op.operand(0).shape, columns)
 
 
@@ -81,8 +81,8 @@ def _windows(op: Op, shape: Shape, columns: Sequence[Sequence[int]]) -> list[Win
 def around(op: Op) -> list[Around]:
     """What a STABLEHLO_REDUCE_WINDOW puts around each axis (ModelError)."""
     rank = len(op.operand(0).shape)
-    dilations = _numbers(op, "base_dilations") or [1] * rank
-    edges = _numbers(op, "padding") or [0] * (2 * rank)
+    dilations = op.integers_in("base_dilations") or [1] * rank
+    edges = op.integers_in("padding") or [0] * (2 * rank)
     if len(dilations) != rank or len(edges) != 2 * rank or min(dilations, default=1) < 1:
         raise op.invalid(f"dilations {dilations}, padding {edges} for rank {rank}")
     return [Around(*along) for along in zip(dilations, edges[::2], edges[1::2], strict=True)]
@@ -93,11 +93,7 @@ def stablehlo_windows(op: Op) -> list[Windows]:
     given = op.operand(0).shape
     shape = tuple(along.extent(size) for along, size in zip(around(op), given, strict=True))
     names = ("window_dimensions", "window_strides", "window_dilations")
-    return _windows(op, shape, [_numbers(op, name) or [1] * len(shape) for name in names])
-
-
-def _numbers(op: Op, name: str) -> list[int]:
-    return [int(number) for number in op.attrs.get(name, ())]
+    return _windows(op, shape, [op.integers_in(name) or [1] * len(shape) for name in names])
 
 
 def _infer(op: Op) -> list[Shape]:

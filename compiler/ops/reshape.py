@@ -25,10 +25,7 @@ from .base import (
 def infer(op: Op) -> list[Shape]:
     """The shape from the second input or the attribute, with -1 resolved (ModelError)."""
     shape = op.operand(0).shape
-    if op.input(1) is not None:
-        wanted = [int(size) for size in op.constant(1).reshape(-1)]
-    else:
-        wanted = [int(size) for size in op.attrs.get("new_shape") or ()]
+    wanted = op.integers_in("new_shape") if op.input(1) is None else op.integers(1)
     if wanted == [0] and prod(shape) == 1:
         wanted = []  # how old converters wrote a scalar
     known = prod(size for size in wanted if size != -1)
@@ -42,8 +39,7 @@ def infer(op: Op) -> list[Shape]:
 def infer_squeeze(op: Op) -> list[Shape]:
     """The shape without the named axes, or all axes of size 1 if none is named (ModelError)."""
     shape = op.operand(0).shape
-    named = op.attrs.get("squeeze_dims") or ()
-    axes = {normalize_axis(op, int(axis), len(shape)) for axis in named}
+    axes = {normalize_axis(op, axis, len(shape)) for axis in op.integers_in("squeeze_dims")}
     axes = axes or {axis for axis, size in enumerate(shape) if size == 1}
     if any(shape[axis] != 1 for axis in axes):
         raise op.invalid(f"{list(shape)} does not have size 1 along axes {sorted(axes)}")

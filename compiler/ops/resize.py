@@ -40,10 +40,10 @@ class Scale:
 
 def infer(op: Op) -> list[Shape]:
     image = op.operand(0).shape
-    size = op.constant(1).reshape(-1)
-    if len(image) != 4 or not prod(image[1:3]) or len(size) != 2 or (size < 1).any():
-        raise op.invalid(f"cannot resize {list(image)} to {size.tolist()}")
-    return [(image[0], int(size[0]), int(size[1]), image[3])]
+    size = op.integers(1)
+    if len(image) != 4 or not prod(image[1:3]) or len(size) != 2 or min(size) < 1:
+        raise op.invalid(f"cannot resize {list(image)} to {size}")
+    return [(image[0], *size, image[3])]
 
 
 def _scale(op: Op, axis: int, offset: float) -> Scale:

@@ -24,8 +24,7 @@ class _Range:
 
 def _slice(op: Op) -> list[_Range]:
     shape = op.operand(0).shape
-    begins = [int(v) for v in op.constant(1).reshape(-1)]
-    sizes = [int(v) for v in op.constant(2).reshape(-1)]
+    begins, sizes = op.integers(1), op.integers(2)
     if len(begins) != len(shape) or len(sizes) != len(shape):
         raise op.invalid(
             f"begin {begins} and size {sizes} must have an entry for each axis of {list(shape)}"
@@ -43,7 +42,7 @@ def _infer_slice(op: Op) -> list[Shape]:
     """The sizes, from wherever the slice begins (ModelError)."""
     if op.operand(1).constant:
         return [_moved(_slice(op)).shape]
-    shape, sizes = op.operand(0).shape, tuple(int(v) for v in op.constant(2).reshape(-1))
+    shape, sizes = op.operand(0).shape, tuple(op.integers(2))
     begin = op.operand(1).shape
     if begin != (len(shape),) or len(sizes) != len(shape) or any(map(int.__gt__, sizes, shape)):
         raise op.invalid(f"begin {list(begin)} and size {list(sizes)} do not fit {list(shape)}")
@@ -171,7 +170,7 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
         return axis, [shape[axis] // parts] * parts
     shape = op.operand(0).shape
     axis = normalize_axis(op, int(op.number(2)), len(shape))
-    sizes = [int(v) for v in op.constant(1).reshape(-1)]
+    sizes = op.integers(1)
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)
     if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(op.results):

@@ -24,7 +24,7 @@ def places(op: Op) -> Array:
 
 
 def _infer(op: Op) -> list[Shape]:
-    shape = tuple(int(size) for size in op.constant(1).reshape(-1))
+    shape = tuple(op.integers(1))
     indices, values = op.operand(0).shape, op.operand(2).shape
     depth = indices[1] if len(indices) == 2 else 1
     count = prod(indices[:1])

@@ -93,7 +93,7 @@ def _along(op: Op, extents: Sequence[int], sizes: Sequence[int]) -> tuple[Along,
     count = len(extents)
 
     def numbers(name: str, otherwise: int, times: int = 1) -> list[int]:
-        given = [int(number) for number in op.attrs.get(name, ())]
+        given = op.integers_in(name)
         if len(given) not in (0, count * times):
             raise op.invalid(f"{name} {given} for {count} axes")
         return given or [otherwise] * (count * times)

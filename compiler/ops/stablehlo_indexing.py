@@ -80,7 +80,7 @@ def _indexing(op: Op, axes_option: str, window: Shape, dropped: Shape, within: S
 
 def numbers(op: Op, name: str) -> Shape:
     """An option that is a list of numbers."""
-    return tuple(int(number) for number in op.attrs.get(name, ()))
+    return tuple(op.integers_in(name))
 
 
 def _check(op: Op, axes: Iterable[int], rank: int) -> None:

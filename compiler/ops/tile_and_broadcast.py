@@ -10,7 +10,7 @@ from .move import move_operator
 
 def _tile(op: Op) -> list[Move]:
     shape = op.operand(0).shape
-    times = [int(count) for count in op.constant(1).reshape(-1)]
+    times = op.integers(1)
     if len(times) != len(shape) or min(times, default=0) < 0:
         raise op.invalid(
             f"multiples {times} must have a non-negative entry for each axis of {list(shape)}"
@@ -21,7 +21,7 @@ def _tile(op: Op) -> list[Move]:
 
 def _broadcast(op: Op) -> list[Move]:
     shape = op.operand(0).shape
-    wanted = tuple(int(size) for size in op.constant(1).reshape(-1))
+    wanted = tuple(op.integers(1))
     if broadcast(op, shape, wanted) != wanted:
         raise op.invalid(f"{list(shape)} does not broadcast to {list(wanted)}")
     added = len(wanted) - len(shape)
@@ -31,7 +31,7 @@ def _broadcast(op: Op) -> list[Move]:
 
 def _reverse(op: Op) -> list[Move]:
     shape = op.operand(0).shape
-    flipped = {normalize_axis(op, int(axis), len(shape)) for axis in op.constant(1).reshape(-1)}
+    flipped = {normalize_axis(op, axis, len(shape)) for axis in op.integers(1)}
     axes = [Axis(i, size - 1, -1) if i in flipped else Axis(i) for i, size in enumerate(shape)]
     return [Move(shape, tuple(axes))]
 

@@ -11,7 +11,7 @@ from .move import move_operator
 def permutation(op: Op) -> list[int]:
     """The input axis of each output axis (ModelError if it is not a permutation)."""
     rank = len(op.operand(0).shape)
-    order = [int(axis) % max(rank, 1) for axis in op.constant(1).reshape(-1)]
+    order = [axis % max(rank, 1) for axis in op.integers(1)]
     if sorted(order) != list(range(rank)):
         raise op.invalid(f"{order} is not a permutation of {rank} axes")
     return order

@@ -47,7 +47,7 @@ def _output_size(op: Op) -> tuple[int, int]:
     height, width = op.operand(1).shape[1:3]
     rows, columns = input_image(op).shape[1:3]
     if op.name == "TRANSPOSE_CONV":
-        size = [int(v) for v in op.constant(0).reshape(-1)]
+        size = op.integers(0)
         if len(size) != 4:
             raise op.invalid(f"the output shape {size} must have rank 4")
         return size[1], size[2]
