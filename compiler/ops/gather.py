@@ -1,5 +1,7 @@
 """GATHER, GATHER_ND, SCATTER_ND and ONE_HOT: accesses at indices computed while the model runs.
 
+Of whole rows, processors gather a slice at a time.
+
 LiteRT reports an error for an index that is out of bounds. A kernel cannot, and must not access
 memory out of bounds, so it clamps the index, or leaves out the update. Launches state the limits of
 their indices, which the runtime checks on request.
@@ -7,7 +9,7 @@ their indices, which the runtime checks on request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -22,10 +24,13 @@ from .base import (
     Traits,
     among_operands,
     define,
+    linear_grid,
     linear_launch,
     normalize_axis,
     row_major,
+    slice_count,
 )
+from .row_slices import no_long_rows
 
 
 def _axes(op: Op) -> tuple[int, int]:
@@ -56,9 +61,15 @@ def _gather(op: Op, target: Target) -> Launch:
         "size": shape[axis],
         "inner": prod(shape[axis + 1 :]),
         "count": prod(indices[batches:]),
+        "columns": 1,
     }
     limits = (int(op.attrs.get("limit", shape[axis])),)
     return _launch(op, "move/gather.jinja", {"x": 0, "indices": 1}, variables, limits)
+
+
+def _of_rows(op: Op, target: Target) -> str | None:
+    axis, _ = _axes(op)
+    return _whole_rows(op, target, axis + 1)
 
 
 def _reference_gather(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -88,9 +99,13 @@ def _infer_gather_nd(op: Op) -> list[Shape]:
 def _gather_nd(op: Op, target: Target) -> Launch:
     shape = op.operand(0).shape
     depth = _depth(op, shape, op.operand(1))
-    variables = {"sizes": shape[:depth], "inner": prod(shape[depth:])}
+    variables = {"sizes": shape[:depth], "inner": prod(shape[depth:]), "columns": 1}
     limits = shape[:depth]
     return _launch(op, "move/gather_nd.jinja", {"x": 0, "indices": 1}, variables, limits)
+
+
+def _nd_of_rows(op: Op, target: Target) -> str | None:
+    return _whole_rows(op, target, op.operand(1).shape[-1])
 
 
 def _reference_gather_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -179,6 +194,29 @@ def _launch(
     return linear_launch(op, template, reads=reads, variables=variables, limits=limited)
 
 
+def _whole_rows(op: Op, target: Target, depth: int) -> str | None:
+    """Why entries, of the axes from `depth` on, are not rows that are taken in slices."""
+    if depth == len(op.operand(0).shape):
+        return "entries are single elements"
+    return no_long_rows(op, target, op.epilogue_inputs, op.operand(0))
+
+
+def _by_rows(build: Callable[[Op, Target], Launch]) -> Callable[[Op, Target], Launch]:
+    """The launch of a gather that takes a slice of a row a work-item."""
+
+    def launch(op: Op, target: Target) -> Launch:
+        elements, columns = build(op, target), op.output.shape[-1]
+        rows, parts = op.output.elements // columns, slice_count(columns, target)
+        variables = {
+            **elements.variables,
+            "inner": elements.variables["inner"] // columns,
+            **{"rows": rows, "parts": parts, "columns": columns},
+        }
+        return replace(elements, grid=linear_grid(rows * parts), variables=variables)
+
+    return launch
+
+
 _INDEXED = Traits(moves=True, indexes=True)
 _READ = replace(_INDEXED, range=among_operands)
 _CLAMPED = (
@@ -190,7 +228,7 @@ define(
     OpDef(
         "GATHER x:T indices:integer -> y:T",
         _infer_gather,
-        (row_major("gather", _gather),),
+        (row_major("gather_rows", _by_rows(_gather), _of_rows), row_major("gather", _gather)),
         _reference_gather,
         ANY,
         note=_CLAMPED,
@@ -200,7 +238,10 @@ define(
     OpDef(
         "GATHER_ND x:T indices:integer -> y:T",
         _infer_gather_nd,
-        (row_major("gather_nd", _gather_nd),),
+        (
+            row_major("gather_nd_rows", _by_rows(_gather_nd), _nd_of_rows),
+            row_major("gather_nd", _gather_nd),
+        ),
         _reference_gather_nd,
         ANY,
         _CLAMPED,

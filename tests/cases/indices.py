@@ -29,6 +29,15 @@ def places() -> Iterator[Case]:
         yield Case("GATHER", f"{dtype} of a constant", value)
         value = typed(dtype, "GATHER", xi(7, 5, dtype=dtype), near, axis=0)
         yield Case("GATHER", f"{dtype} values", value)
+        # Rows of less than a slice, of whole ones, and of more.
+        for columns in (5, 32, 37):
+            indices = xi(2, 3, draw="places", dtype=dtype)
+            long = call("GATHER", x(2, 4, 7, columns), indices, axis=1, batch_dims=1)
+            value = call("MUL", call("RELU", long), w(2, 3, 7, 1))
+            yield Case("GATHER", f"{dtype} rows of {columns}", value)
+            indices = xi(5, 2, draw="places", dtype=dtype)
+            value = call("ADD", call("GATHER_ND", x(4, 3, 2, columns), indices), w(5, 2, columns))
+            yield Case("GATHER_ND", f"{dtype} rows of {columns}", value)
         scalar = call("GATHER", x(7, 5), xi(draw="places", dtype=dtype), axis=0)
         yield Case("GATHER", f"{dtype} scalar index", scalar)
         yield Case("GATHER_ND", f"{dtype} rows", call("GATHER_ND", x(2, 3, 5), table))
