@@ -21,7 +21,7 @@ from ..ir import Op, Shape
 from ..target import Target
 from .base import Grid, Launch, bhwc, linear_grid, slice_count
 from .elementwise import Formula
-from .seats import seats
+from .seats import A_BARRIER, seats
 
 MIN_GROUP = 64
 """Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
@@ -172,6 +172,25 @@ def group_size(parts: int, target: Target) -> int:
     1 on processors, where a work-group runs on a single core and vectors already share the work.
     """
     return power_of_two(1 if target.on_processor else min(parts, target.device.max_group))
+
+
+def team_size(parts: int, target: Target) -> int:
+    """The work-items of a team that reduces so many slices.
+
+    Where they take turns to join their totals, they are so few that each adds up `A_BARRIER` times
+    as many slices as there are barriers.
+    """
+    team = group_size(parts, target)
+    if target.language.clears_local_memory:
+        while team > 1 and parts < A_BARRIER * team * _barriers(team, target):
+            team //= 2
+    return team
+
+
+def _barriers(team: int, target: Target) -> int:
+    """How often a team waits: for each turn, and for each time that its totals are halved."""
+    at_once = seats(team, target)
+    return team // at_once + at_once.bit_length() - 1
 
 
 def power_of_two(most: int) -> int:

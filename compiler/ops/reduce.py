@@ -37,6 +37,7 @@ from .lines import (
     axes_of_rows,
     group_size,
     several,
+    team_size,
     too_few_parts,
 )
 from .row_slices import no_row_slices, no_whole_rows
@@ -237,7 +238,7 @@ def _sliced(op: Op, target: Target) -> Launch:
 
 def _grouped(op: Op, target: Target) -> Launch:
     _, height, width, _ = bhwc(op.operand(0).shape)
-    return _lines(op).by_slices(target, {1, 2}, team=group_size(height * width, target))
+    return _lines(op).by_slices(target, {1, 2}, team=team_size(height * width, target))
 
 
 def _grouped_rows(op: Op, target: Target) -> Launch:

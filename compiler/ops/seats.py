@@ -11,6 +11,10 @@ from ..target import Target
 SEATS = 16
 """Slices that are kept at a time where local memory is cleared."""
 
+A_BARRIER = 2
+"""Slices that a work-item adds up for each barrier at which others take turns, at least. A software
+driver changes to other work-items there."""
+
 
 def seats(items: int, target: Target) -> int:
     """How many of so many work-items, a power of two, keep a slice each at a time."""

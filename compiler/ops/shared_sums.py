@@ -35,7 +35,7 @@ NEIGHBOURS = 4
 """Fewest tiles of a group, which share what they load."""
 GAIN = 0.9
 """Share of the estimated time that remains, at most; the rest pays for joining the sums."""
-RING_GAIN = 0.7
+RING_GAIN = 0.5
 """The same where sums are handed on in a ring, with a barrier for each part."""
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..ir import Array, Op
 from ..target import Target
 from .base import Launch, slice_count
+from .seats import A_BARRIER
 
 PARTS = 4
 """Fewest work-items that share the sums of one output slice."""
@@ -38,12 +39,17 @@ def splits(op: Op, target: Target) -> str | None:
 
 
 def _parts(slices: int, inputs: int, target: Target) -> int:
-    """How many work-items share the sums of a slice: more until they keep the device busy."""
-    parts = PARTS
+    """How many work-items share the sums of a slice: more until they keep the device busy.
+
+    Where they take turns to join their sums, each adds up more slices than it waits for others.
+    """
+    parts, steps = PARTS, slice_count(inputs, target)
+    in_turns = target.language.clears_local_memory
     while (
         slices * parts < target.device.work_items
         and target.device.heavy_group // (2 * parts) >= NEIGHBOURS
         and inputs // (2 * parts) >= MIN_SHARE
+        and not (in_turns and steps // (2 * parts) < A_BARRIER * 2 * parts)
     ):
         parts *= 2
     return parts
