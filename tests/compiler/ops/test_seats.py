@@ -9,7 +9,7 @@ from agreement import difference
 from cases.convolutions import conv
 from cases.pools import pooled
 from devices import Attached
-from graphs import Value, call, ints, model
+from graphs import Value, call, ints, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, build
@@ -61,3 +61,18 @@ def test_little_local_memory_is_cleared(name: str, target: TargetName, floats: i
     options = Options(target=target, device="webgpu")
     needs = build(model({"y": VALUES[name]}).content, options).plan.needs
     assert needs.local_memory == 4 * floats
+
+
+@pytest.mark.parametrize(
+    ("target", "teams", "parts"), [("wgsl", [4, 16, 128], 8), ("glsl", [32, 128, 128], 16)]
+)
+def test_they_add_up_more_than_they_wait(target: TargetName, teams: list[int], parts: int) -> None:
+    """Means over 7 x 7, 14 x 14 and 112 x 112 pixels, and a layer of 576 inputs."""
+    images = [mean(1, size, size, 240) for size in (7, 14, 112)]
+    layer = call("FULLY_CONNECTED", x(1, 576), w(1024, 576))
+    values = {f"{number}": value for number, value in enumerate([*images, layer])}
+    plan = build(model(values).content, Options(target=target, device="gpu")).plan
+    groups = [plan.kernels[each.kernel] for each in plan.dispatches]
+    reductions = [each.group[0] for each in groups if each.name.startswith("reduce_group")]
+    (shared,) = (each.group[1] for each in groups if each.name.startswith("split_sums"))
+    assert (sorted(reductions), shared) == (teams, parts)
