@@ -35,8 +35,10 @@ NEIGHBOURS = 4
 """Fewest tiles of a group, which share what they load."""
 GAIN = 0.9
 """Share of the estimated time that remains, at most; the rest pays for joining the sums."""
-RING_GAIN = 0.5
+RING_GAIN = 0.7
 """The same where sums are handed on in a ring, with a barrier for each part."""
+FIRST_RING_GAIN = 0.5
+"""The same again, against sums that are not shared and need no barriers."""
 
 
 def unsuited(op: Op, window: Window, target: Target) -> str | None:
@@ -64,13 +66,14 @@ def _parts(op: Op, window: Window, target: Target) -> int:
     """How many work-items share the sums of a tile: as few as take about the least time."""
     slices, most = op.operand(1).shape[-1] // target.lanes, target.device.heavy_group // NEIGHBOURS
     best, least = 1, _tile(op, window, target, None, 1).estimate
-    gain = RING_GAIN if target.language.clears_local_memory else GAIN
+    rings = target.language.clears_local_memory
     for parts in PARTS:
         # With fewer steps than others' sums to join, joining would take as long as the steps.
         if parts > min(slices, most) or parts**2 > _steps(op, window, target):
             break
         tile = _tile(op, window, target, None, parts)
         time = tile.estimate * -(-slices // parts) / slices
+        gain = (FIRST_RING_GAIN if best == 1 else RING_GAIN) if rings else GAIN
         if time <= gain * least and _shared(tile, parts, target) <= target.device.local_memory:
             best, least = parts, time
     return best

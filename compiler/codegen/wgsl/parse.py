@@ -10,8 +10,6 @@ import re
 from functools import cache
 
 from ...language import (
-    FALSE,
-    TRUE,
     Call,
     Choice,
     Element,
@@ -233,8 +231,6 @@ class _Parser:
         self._place += 1
         if kind == "number":
             return Numeral(text, _type_of_number(text))
-        if text in ("true", "false"):
-            return TRUE if text == "true" else FALSE
         if kind == "word":
             return Call(text, *self._arguments()) if self._taken("(") else Name(text)
         if text == "(":
