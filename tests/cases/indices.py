@@ -29,8 +29,8 @@ def places() -> Iterator[Case]:
         yield Case("GATHER", f"{dtype} of a constant", value)
         value = typed(dtype, "GATHER", xi(7, 5, dtype=dtype), near, axis=0)
         yield Case("GATHER", f"{dtype} values", value)
-        # Rows of less than a slice, of whole ones, and of more.
-        for columns in (5, 32, 37):
+        # Rows of less than a slice, of one, of several, and of more.
+        for columns in (5, 16, 32, 37):
             indices = xi(2, 3, draw="places", dtype=dtype)
             long = call("GATHER", x(2, 4, 7, columns), indices, axis=1, batch_dims=1)
             value = call("MUL", call("RELU", long), w(2, 3, 7, 1))
