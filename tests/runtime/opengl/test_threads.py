@@ -58,6 +58,12 @@ def test_opencl_beside_opengl(tmp_path: Path, opencl_device: str, opengl_device:
 
 
 def test_the_applications_context_stays_current(tmp_path: Path, opengl_device: str) -> None:
+    """On a thread of its own, where no other test has left a context current."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(run_inside_a_context, tmp_path, opengl_device).result()
+
+
+def run_inside_a_context(folder: Path, device: str) -> None:
     library = ctypes.CDLL("libEGL.so.1")
     library.eglGetCurrentContext.restype = ctypes.c_void_p
     own, *others = egl.contexts()
@@ -67,7 +73,7 @@ def test_the_applications_context_stays_current(tmp_path: Path, opengl_device: s
     with own:
         current = library.eglGetCurrentContext()
         assert current
-        with load(chain(target="glsl").write(tmp_path), device=opengl_device) as session:
+        with load(chain(target="glsl").write(folder), device=device) as session:
             assert library.eglGetCurrentContext() == current
             session.run(pair())
             assert library.eglGetCurrentContext() == current
