@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from graphs import Value, call, ints, known, number, reshape, transpose, w, x
@@ -44,15 +44,21 @@ def from_one_projection(keys: int) -> Value:
     return joined(attention(q, k, v), 2, keys, 48)
 
 
-def three_projections(heads: int = 3, depth: int = 16, inputs: int = 1) -> Value:
-    """Queries, keys and values that three layers compute of as many inputs, one without a bias."""
+def three_projections(
+    heads: int = 3,
+    depth: int = 16,
+    inputs: int = 1,
+    then: Callable[[Value], Value] = lambda layer: layer,
+) -> Value:
+    """Queries, keys and values that three layers compute of as many inputs, one without a bias;
+    `then` is applied to the result of each."""
     channels = heads * depth
     rows = [x(2, 19, 37) for _ in range(inputs)]
     layers = [
         call("FULLY_CONNECTED", rows[n % inputs], w(channels, 37), *bias, keep_num_dims=True)
         for n, bias in enumerate(((w(channels),), (), (w(channels),)))
     ]
-    value = attention(*(in_front(layer, 2, 19, heads, depth) for layer in layers))
+    value = attention(*(in_front(then(layer), 2, 19, heads, depth) for layer in layers))
     return joined(value, 2, 19, channels)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cases.attention import from_one_projection, three_projections
 from cases.quantized_layers import TABLES_OF_WEIGHTS, projected
-from graphs import Value
+from graphs import Value, call, x
 from rewriting import operators, rewritten
 
 from tflgpu.compiler.rewrites.fuse.join_projections import join_projections
@@ -17,6 +17,7 @@ from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
 
 RULES = (recognize_attention, join_projections)
+ADDED = x(2, 19, 48)
 QUANTIZED = (lower_quantized, transpose_to_reshape, eliminate_common_subexpressions)
 
 
@@ -30,6 +31,10 @@ def test_three_projections_are_one_layer_of_which_each_is_a_slice() -> None:
     [
         pytest.param(three_projections(heads=1, depth=7), id="they are not whole slices"),
         pytest.param(three_projections(inputs=3), id="they are of different rows"),
+        pytest.param(
+            three_projections(then=lambda layer: call("ADD", layer, ADDED)),
+            id="each is added to the same numbers",
+        ),
     ],
 )
 def test_projections_that_stay_apart(value: Value) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from agreement import difference, run
 from cases.norms import layers
-from graphs import Value, call, ints, model, number, w, x
+from graphs import Value, call, ints, model, number, typed, w, x, xi
 from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
 from tflgpu.compiler import Options, pipeline
@@ -64,8 +64,10 @@ def test_it_declines() -> None:
         (reduced("MEAN", (1, 56, 56, 16), 1, 2), "gpu"),
         (reduced("SUM", (1, 384, 384, 8), 1, 2, 3, keep=False), "gpu"),
         (reduced("SUM", (1, 384, 384, 8), 2), "gpu"),
+        (reduced("SUM", (9, 384, 384), 1, 2), "gpu"),
+        (typed("int32", "SUM", xi(1, 384, 384, 8), ints(1, 2), keep_dims=True), "gpu"),
     ],
-    ids=["processor", "small", "dropped axes", "rows"],
+    ids=["processor", "small", "dropped axes", "rows", "three axes", "integers"],
 )
 def test_it_does_not_concern_others(value: Value, device: str) -> None:
     graph, events = rewritten(value, split_reduction, device=device)

@@ -29,11 +29,12 @@ def requantized(sums: Array, scale: float) -> Array:
 
 
 def layer(inputs: int, bias: int, largest: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows, weights and biases of two outputs; the largest products there can be, or random."""
+    """Rows, weights and biases of two outputs: random, or with the largest products there can be,
+    which only the first output has."""
     random = np.random.default_rng(inputs)
     rows, weights = random.integers(-128, 128, (3, inputs)), random.integers(-127, 128, (2, inputs))
     if largest:
-        rows, weights = np.full((3, inputs), 127), np.array([[127], [-127]]).repeat(inputs, 1)
+        rows, weights = np.full((3, inputs), 127), np.array([[127], [-64]]).repeat(inputs, 1)
     return (
         quantized("x", rows, 0.5, IMAGE_ZERO),
         quantized("w", weights, 0.25),
