@@ -2,7 +2,8 @@
 
 Every device rounds sums and functions otherwise. Where that may change much, as where activations
 are quantized while the model runs or where layers amplify what differs, LiteRT's result moves as
-far when each number that it starts from is replaced by its neighbour.
+far when each number that it starts from is replaced by its neighbour. Operators of integers are
+exact everywhere: what they read stays, and what becomes integers before them.
 """
 
 from __future__ import annotations
@@ -28,27 +29,36 @@ def with_other_last_bits(
 ) -> tuple[bytes, str, dict[str, Array]]:
     """A copy of a model, or of a signature of it, with other last bits; no signature; its inputs.
 
-    The bits are those of float32 inputs and constants, and of the scales of quantized constants.
-    ModelError if the model cannot be written.
+    The bits are those of float32 inputs and constants, unless they are only quantized, and of the
+    scales of quantized constants that operators of floats read. ModelError if the model cannot be
+    written.
     """
     chance = np.random.default_rng(seed)
     graph = read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
-    for part in (graph, *graph.subgraphs.values()):
-        for tensor in dict.fromkeys(tensor for op in part.ops for tensor in op.reads):
-            if tensor.data is not None:
-                _nudge(tensor, chance)
+    parts = (graph, *graph.subgraphs.values())
+    ops = [op for part in parts for op in part.ops if op.name != "QUANTIZE"]
+    readers = {tensor: op for op in ops for tensor in op.reads}
+    for tensor, op in readers.items():
+        if tensor.data is not None:
+            _nudge(tensor, chance, any(each.dtype == "float32" for each in op.outputs))
     try:
         copy = write(graph)
     except PassError as error:
         raise ModelError(f"this model cannot be written: {error}") from error
+    named = zip(graph.input_names, graph.inputs, strict=True)
+    kept = {name for name, tensor in named if tensor not in readers}
     whole = with_state(model, signature, arrays)
-    return copy, "", {name: _neighbours(array, chance) for name, array in whole.items()}
+    moved = {
+        name: array if name in kept else _neighbours(array, chance) for name, array in whole.items()
+    }
+    return copy, "", moved
 
 
-def _nudge(tensor: Tensor, chance: np.random.Generator) -> None:
+def _nudge(tensor: Tensor, chance: np.random.Generator, scale: bool) -> None:
+    """Other last bits for a constant, and for its scale if that counts."""
     assert tensor.data is not None
     tensor.data = _neighbours(tensor.data, chance)
-    if tensor.quantization is not None:
+    if scale and tensor.quantization is not None:
         scales = _neighbours(np.asarray(tensor.quantization.scale, np.float32), chance)
         tensor.quantization = replace(tensor.quantization, scale=tuple(scales.tolist()))
 

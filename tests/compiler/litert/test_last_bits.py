@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from graphs import Value, call, known, model, typed, x
+from graphs import Value, call, known, model, quantized, typed, x
 from graphs.signatures import two_signatures
 
 from tflgpu.compiler.frontend.reader import read
@@ -48,6 +48,21 @@ def test_integers_stay_but_not_their_scales() -> None:
     for name, array in made.inputs.items():
         assert (arrays[name] != array).all()
         np.testing.assert_allclose(arrays[name], array, rtol=ULP)
+
+
+def test_what_is_computed_of_integers_stays() -> None:
+    """As its results are exact, others are wrong however LiteRT rounds."""
+    weights = known(np.array([[5, -7], [1, 9]], np.int8), Quantization((0.1,), (0,)))
+    integers = quantized("QUANTIZE", x(1, 2), scale=0.3)
+    sums = quantized("FULLY_CONNECTED", integers, weights, None, scale=0.7)
+    made = model({"y": call("DEQUANTIZE", sums)})
+    copy, _, arrays = with_other_last_bits(made.content, "", made.inputs, 7)
+    for name, array in made.inputs.items():
+        np.testing.assert_array_equal(arrays[name], array)
+    scales = [t.quantization for op in read(copy).ops for t in (*op.reads, *op.outputs)]
+    assert scales == [
+        t.quantization for op in read(made.content).ops for t in (*op.reads, *op.outputs)
+    ]
 
 
 def test_copies_differ_from_one_another_and_each_is_the_same_from_run_to_run() -> None:
