@@ -101,13 +101,11 @@ class JoinedLayers:
         each = self.weights.reshape(self.layers, -1, *self.weights.shape[1:])
         start, stop, _ = channels.indices(self.shape[0])
         first, last = start // self.layers, stop // self.layers
-        parts = []
-        for at in range(first, last, self.width):
-            part = each[:, at : at + self.width]
-            missing = self.width - part.shape[1]
-            padding = [(0, 0), (0, missing), *[(0, 0)] * (part.ndim - 2)]
-            parts.append(np.pad(part, padding).reshape(-1, *part.shape[2:]))
-        return np.concatenate(parts)
+        part = each[:, first:last]
+        padded = np.zeros((self.layers, last - first, *part.shape[2:]), part.dtype)
+        padded[:, : part.shape[1]] = part
+        blocks = padded.reshape(self.layers, -1, self.width, *part.shape[2:])
+        return blocks.swapaxes(0, 1).reshape(-1, *part.shape[2:])
 
 
 def layers_of(op: Op) -> int:
