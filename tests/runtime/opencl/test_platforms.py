@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import subprocess
 import sys
 from ctypes import byref, c_char_p, c_void_p
@@ -72,6 +73,35 @@ def test_only_the_driver_of_the_device_is_loaded(tmp_path: Path) -> None:
     first, second, devices = map(json.loads, said.stdout.splitlines())
     assert first == [best, True, False] and second == [other[0], True, True]
     assert devices[: len(others) + 1] == list(libraries())
+
+
+def test_threads_of_pocl_keep_to_processors(tmp_path: Path) -> None:
+    """Each to one of its own, unless the process may not use all."""
+    pocl = next((name for name, each in libraries().items() if "libpocl" in each), None)
+    if pocl is None:
+        unavailable("PoCL is not installed")
+    every = sorted(os.sched_getaffinity(0))
+    if len(every) < 2 or len(every) < (os.cpu_count() or 1):
+        unavailable("the tests may not use two processors, or not all")
+    folder = chain().write(tmp_path)
+    program = (
+        "import json, os, sys\n"
+        "os.sched_setaffinity(0, json.loads(sys.argv[1]))\n"
+        "import tflgpu\n"
+        f"with tflgpu.load({str(folder)!r}, device={pocl!r}):\n"
+        "    threads = map(int, os.listdir('/proc/self/task'))\n"
+        "    print(json.dumps([sorted(os.sched_getaffinity(each)) for each in threads]))\n"
+    )
+
+    def threads(allowed: list[int]) -> list[list[int]]:
+        command = [sys.executable, "-c", program, json.dumps(allowed)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True)
+        masks: list[list[int]] = json.loads(said.stdout)
+        return masks
+
+    assert sorted(each for each in threads(every) if len(each) == 1) == [[one] for one in every]
+    last = every[-1:]
+    assert all(each == last for each in threads(last))
 
 
 def test_other_loaders_find_the_same_drivers(tmp_path: Path) -> None:
