@@ -77,7 +77,7 @@ def _loader_platforms() -> list[int]:
 
 @contextmanager
 def _variables() -> Iterator[None]:
-    """Sets the variables that drivers read, and takes back what other processes must not inherit."""
+    """Sets the variables that drivers read; what this process alone may have is taken back."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     pin = _AFFINITY not in os.environ and usable_cores() == os.cpu_count()
