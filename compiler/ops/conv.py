@@ -181,11 +181,13 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Launch:
 
 
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Launch:
+    flat = window(op).pointwise and flattens(op)
     batch, height, width, channels = op.output.shape
+    columns, rows = (height * width, 1) if flat else (width, height)
     count = slice_count(channels, target)
     operands = epilogue_operands(op)
-    tile = choose_tile(width, height * batch, count, target, shape, work=LANES, operands=operands)
-    launch = _launch(op, target, "conv/conv_linear.jinja", False, tile)
+    tile = choose_tile(columns, rows * batch, count, target, shape, work=LANES, operands=operands)
+    launch = _launch(op, target, "conv/conv_linear.jinja", flat, tile)
     variables = {**launch.variables, "one_path": target.language.compiled_at_start}
     return replace(launch, variables=variables, pairs=tile.slices % 2 == 0)
 

@@ -68,6 +68,7 @@ def convolutions() -> Iterator[Case]:
     few = conv(x(1, 7, 7, 128), (41, 128), (1, 1), fused_activation_function="RELU6")
     yield Case("CONV_2D", "1x1 few pixels, fused", call("ADD", few, x(1, 7, 7, 41)))
     yield row("1x1 batch of pixels", x(7, 1, 1, 37), (41, 37), (1, 1))
+    yield row("1x1 one column", x(2, 29, 1, 5), (37, 5), (1, 1))
     yield row("1x1 by 2", x(2, 7, 11, 5), (7, 5), (1, 1), **window("SAME", (2, 2)))
     for size in ((1, 1), (3, 3)):
         image, weights, zeros = x(2, 5, 7, 5), w(7, *size, 5), known(np.zeros(7, np.float32))
