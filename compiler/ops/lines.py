@@ -25,6 +25,8 @@ from .seats import A_BARRIER, seats
 
 MIN_GROUP = 64
 """Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
+MAX_HELD = 2048
+"""The most values of a row that are held: 8 KB, a part of the first cache."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,16 @@ class Lines:
         grid = (team, lines, 1) if team else linear_grid(lines)
         return self._launch("reduce/elements.jinja", "_linear", grid, team, variables)
 
-    def by_rows(self, axes: int = 1) -> Launch:
-        """Along the last axes, slice by slice, and element by element over the rest."""
+    def by_rows(self, axes: int = 1, *, hold: bool = False) -> Launch:
+        """Along the last axes, slice by slice, and element by element over the rest.
+
+        With `hold`, what is made of the values of a row that is not too long is held until it is
+        stored, in place of making it again.
+        """
         shape = self.op.operand(0).shape
         lines, columns = prod(shape[:-axes]), prod(shape[-axes:])
-        variables = {"lines": lines, "columns": columns}
+        held = hold and columns <= MAX_HELD
+        variables = {"lines": lines, "columns": columns, "held": held}
         return self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
 
     def by_columns(self, target: Target, axes: Collection[int]) -> Launch:
@@ -119,6 +126,7 @@ class Lines:
                 "team": max(team, 1),
                 "seats": max(team, 1),
                 "lanes_first": self.lanes_first,
+                "held": False,
                 **variables,
                 **self.variables,
             },

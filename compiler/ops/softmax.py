@@ -115,7 +115,7 @@ IMPLEMENTATIONS = (
     row_major("softmax_group_linear", _linear_group, _few_rows),
     Implementation("softmax", _sliced, _channels),
     Implementation("softmax_pixels", _sliced, _over_pixels),
-    row_major("softmax_rows", lambda op, _: _lines(op).by_rows(), _long_rows),
+    row_major("softmax_rows", lambda op, _: _lines(op).by_rows(hold=True), _long_rows),
     row_major("softmax_columns", _columns, _across_rows),
     row_major("softmax_linear", lambda op, _: _lines(op).by_elements({softmax_axis(op)})),
 )
