@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from ..ir import Array, Shape
-from ..language import TRUE, Expression, Operand, every, expression, horner, maximum, minimum
+from ..language import TRUE, Expression, Name, Operand, every, expression, horner, maximum, minimum
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,31 @@ class Move:
             if not along or axis.start < 0 or axis.start + size > extent:
                 return None
         return tuple(axis.start for axis in self.axes)
+
+    def merged(self, shape: Shape, lanes: int = 1) -> tuple[Move, Shape]:
+        """The same move with axes as one that neighbour each other in input and output, and the
+        input's shape then; rows only of whole slices, since there may be gaps between them.
+        """
+        sizes, axes, extents = list(self.shape), list(self.axes), list(shape)
+        for place in reversed(range(1, len(axes))):
+            outer, inner = axes[place - 1 : place + 1]
+            count, size = (sizes[axis.of] for axis in (outer, inner))
+            used = [axis.of for axis in axes]
+            if (
+                inner.of != outer.of + 1
+                or used.count(inner.of) + used.count(outer.of) > 2
+                or inner != Axis(inner.of)
+                or outer != Axis(outer.of, outer.start)
+                or size != extents[place]
+                or not 0 <= outer.start <= extents[place - 1] - count
+                or (inner.of == len(sizes) - 1 and size % lanes)
+            ):
+                continue
+            sizes[outer.of : inner.of + 1] = [count * size]
+            extents[place - 1 : place + 1] = [extents[place - 1] * size]
+            axes[place - 1 : place + 1] = [Axis(outer.of, outer.start * size)]
+            axes = [replace(axis, of=axis.of - (axis.of > outer.of)) for axis in axes]
+        return Move(tuple(sizes), tuple(axes), self.fill), tuple(extents)
 
     def apply(self, x: Array) -> Array:
         """The move in numpy."""
@@ -172,6 +197,11 @@ class Source:
                 conditions.append(low >= 0 if min(ends) < 0 else TRUE)
                 conditions.append(high < size if max(ends) >= size else TRUE)
         return every(*conditions)
+
+    def whole_slices(self, lanes: int) -> bool:
+        """Whether that holds for every slice of a row."""
+        anywhere = {axis: Name(f"i{axis}") for axis in range(len(self.move.shape))}
+        return self.in_one_piece(lanes, anywhere) == TRUE
 
     @property
     def _axes(self) -> list[tuple[Axis, int]]:

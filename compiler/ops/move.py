@@ -55,6 +55,10 @@ def _keeps_slices(move: Move, lanes: int) -> bool:
 SHORTEST_ROW = 2
 """How many elements of a row are worth a work-item of their own, at least."""
 
+SLICES_AT_ONCE = 8
+"""How many slices of one of many rows a work-item moves, at most: finding out where they come from
+takes as long as moving one."""
+
 FEW_ROWS = 4
 """How many rows a kernel brings side by side, at most: it stores every element by itself."""
 
@@ -125,14 +129,17 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 linear_grid(prod(tensor.shape)),
                 {"x": source(op)},
                 {"y": tensor},
-                variables={"source": Source(move, source(op).shape)},
+                variables={"source": Source(*move.merged(source(op).shape))},
                 view=_row_major_view(tensor, source(op), move),
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
+    def merged_rows(op: Op, target: Target) -> list[tuple[Move, Shape]]:
+        return [move.merged(source(op).shape, target.lanes) for move in moves(op)]
+
     def in_rows(op: Op, target: Target) -> str | None:
-        for move in moves(op):
+        for move, _ in merged_rows(op, target):
             columns = move.shape[-1] if move.shape else 1
             if columns < (target.lanes if op.epilogue else SHORTEST_ROW):
                 return f"rows of {columns} elements are too short"
@@ -142,8 +149,10 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
 
     def rows(op: Op, target: Target) -> Sequence[Launch]:
         return [
-            _by_rows(launch, move, source(op).shape, target)
-            for launch, move in zip(linear(op, target), moves(op), strict=True)
+            _by_rows(launch, Source(move, shape), target)
+            for launch, (move, shape) in zip(
+                linear(op, target), merged_rows(op, target), strict=True
+            )
         ]
 
     def few_rows(op: Op, target: Target) -> str | None:
@@ -181,30 +190,35 @@ def _by_slices(move: Move, shape: Shape, target: Target) -> dict[str, object]:
     return {"source": Source(move, shape), "whole": whole}
 
 
-def _by_rows(launch: Launch, move: Move, shape: Shape, target: Target) -> Launch:
-    """The launch that moves rows from an input of this shape, a slice a work-item.
+def _by_rows(launch: Launch, source: Source, target: Target) -> Launch:
+    """The launch that moves rows, a slice a work-item, or several if they are in one piece.
 
     Slices of rows whose elements are apart in the input come in the order in which their first
     elements are neighbours there, since each takes a line of the processor's cache for every lane.
     """
-    *outer, columns = move.shape
-    *along, apart = strides(move, shape)
+    *outer, columns = source.move.shape
+    *along, apart = strides(source.move, source.shape)
     order = list(range(len(outer)))
+    rows, parts, at_once = prod(outer), slice_count(columns, target), 1
     if apart not in (0, 1):
         order.sort(key=lambda axis: -abs(along[axis]))
-    parts = slice_count(columns, target)
+    elif rows > 1 and source.whole_slices(target.lanes):
+        busy = target.device.work_items * target.device.light_group
+        most = min(max(rows * parts // busy, 1), SLICES_AT_ONCE)
+        at_once = max(n for n in range(1, most + 1) if parts % n == 0)
     variables = {
-        **launch.variables,
+        "source": source,
         "order": order,
-        "rows": prod(outer),
+        "rows": rows,
         "parts": parts,
+        "at_once": at_once,
         "row_start": lambda i: horner(
             *((i[n], size) for n, size in enumerate(outer)), (0, columns)
         ),
         "columns": columns,
         "apart": apart,
     }
-    grid = linear_grid(prod(outer) * parts)
+    grid = linear_grid(rows * parts // at_once)
     return replace(launch, template="move/move_rows.jinja", grid=grid, variables=variables)
 
 

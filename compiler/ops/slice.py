@@ -12,6 +12,9 @@ from .affine_moves import Axis, Move
 from .base import Permutable, Traits, always, among_operands, define, normalize_axis
 from .move import move_operator
 
+SLICES = frozenset(["SLICE", "STRIDED_SLICE"])
+"""Operators that take one part."""
+
 
 @dataclass(frozen=True)
 class _Range:

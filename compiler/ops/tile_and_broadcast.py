@@ -1,4 +1,4 @@
-"""TILE, BROADCAST_TO and REVERSE_V2: a tensor repeated or reversed."""
+"""TILE, BROADCAST_TO, REVERSE_V2 and tflgpu.roll: a tensor repeated, reversed or rolled."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from ..ir import Op
 from .affine_moves import Axis, Move
 from .base import Permutable, Traits, always, among_operands, broadcast, define, normalize_axis
 from .move import move_operator
+
+ROLL = "tflgpu.roll"
+"""Begins at `starts`, and goes on with what lies before."""
 
 
 def _tile(op: Op) -> list[Move]:
@@ -36,6 +39,12 @@ def _reverse(op: Op) -> list[Move]:
     return [Move(shape, tuple(axes))]
 
 
+def _roll(op: Op) -> list[Move]:
+    starts = op.attrs["starts"]
+    axes = [Axis(i, start, fold="wrap" if start else "") for i, start in enumerate(starts)]
+    return [Move(op.operand(0).shape, tuple(axes))]
+
+
 define(
     move_operator(
         "BROADCAST_TO x:T sizes:integer -> y:T",
@@ -49,6 +58,7 @@ define(
         versions=4,
         traits=Traits(range=among_operands),
     ),
+    move_operator(ROLL, _roll, traits=Traits(range=among_operands)),
     move_operator(
         "TILE x:T sizes:integer -> y:T",
         _tile,

@@ -68,6 +68,7 @@ from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
 from .recognize.recognize_attention import recognize_attention
 from .recognize.recognize_normalization import recognize_normalization
+from .recognize.recognize_roll import recognize_roll
 from .recognize.recognize_rotation import recognize_rotation
 from .recognize.recognize_softmax import recognize_softmax
 from .rewrite import Pass
@@ -120,6 +121,7 @@ RECOGNIZE: tuple[Pass, ...] = (
     recognize_normalization,
     recognize_activation,
     recognize_softmax,
+    recognize_roll,
     multiply_from_left,
     dilate_conv,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from graphs import Call, Value, call, ints, known, parts, quantized, typed, w, x, xi, xq
@@ -168,8 +168,31 @@ def concatenations() -> Iterator[Case]:
         operands: list[Value] = [x(3, 5), x(3, 5), w(3, 5)]
         value = call("PACK", *operands, values_count=3, axis=axis)
         yield Case("PACK", f"at {axis}", value)
+    for shape, shifts in (
+        ((2, 5, 7, 19), {1: 2}),
+        ((2, 5, 7, 16), {2: 3, 1: 4}),
+        ((1, 33, 32, 48), {1: 4, 2: 28}),
+        ((2, 3, 5, 7), {3: 3, 0: 1}),
+        ((2, 3, 2, 5, 3), {3: 1, 2: 1, 1: 2}),
+    ):
+        shifted = call("TANH", rolled(shape, shifts))
+        yield Case("CONCATENATION", f"{shape} rolled by {shifts}", shifted)
+    integers = rolled((3, 5, 7), {1: 2}, "int32")
+    yield Case("CONCATENATION", "rolled integers", integers)
     wide = call("PACK", x(2, 3, 5, 7), x(2, 3, 5, 7), values_count=2, axis=1)
     yield Case("PACK", "rank 4", wide)
+
+
+def rolled(shape: Shape, shifts: Mapping[int, int], dtype: str = "float32") -> Value:
+    """A tensor cut along axes, one after the other, and joined the other way round."""
+    value: Value = x(*shape) if dtype == "float32" else xi(*shape)
+    for axis, cut in shifts.items():
+        begin = [cut if place == axis else 0 for place in range(len(shape))]
+        first = [cut if place == axis else size for place, size in enumerate(shape)]
+        start = typed(dtype, "SLICE", value, ints(*[0 for _ in shape]), ints(*first))
+        end = typed(dtype, "SLICE", value, ints(*begin), ints(*[-1 for _ in shape]))
+        value = typed(dtype, "CONCATENATION", end, start, axis=axis)
+    return value
 
 
 def transposes() -> Iterator[Case]:
@@ -192,6 +215,10 @@ def transposes() -> Iterator[Case]:
         yield Case("TRANSPOSE", f"{order}", call("TRANSPOSE", x(*shape), ints(*order)))
     wide = call("TRANSPOSE", x(2, 3, 5, 32), ints(0, 2, 1, 3))
     yield Case("TRANSPOSE", "pixels of whole slices", wide)
+    windows = call("TRANSPOSE", x(1, 4, 8, 4, 8, 48), ints(0, 1, 3, 2, 4, 5))
+    yield Case("TRANSPOSE", "windows", windows)
+    beside = call("CONCATENATION", windows, x(1, 4, 4, 8, 8, 48), axis=5)
+    yield Case("TRANSPOSE", "windows beside others", beside)
     few_rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
         ((1, 3, 5, 32), (0, 2, 3, 1)),
         ((2, 4, 3, 48), (0, 2, 3, 1)),

@@ -14,11 +14,9 @@ from dataclasses import replace
 
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.concat import concat_axis
-from ...ops.slice import ranges
+from ...ops.slice import SLICES, ranges
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
-
-SLICES = ("SLICE", "STRIDED_SLICE")
 
 
 @graph_rewrite()

@@ -10,8 +10,9 @@ import numpy as np
 from ...ir import Array, Graph, Op, Tensor
 from ...ops import OPS, RESHAPES
 from ...ops.elementwise import is_literal
+from ...ops.slice import SLICES
 
-MOVES = frozenset(["BROADCAST_TO", "SLICE", "STRIDED_SLICE", "TRANSPOSE"]) | RESHAPES
+MOVES = frozenset(["BROADCAST_TO", "TRANSPOSE"]) | RESHAPES | SLICES
 """Operators each of whose results is an element of their first operand."""
 
 LARGEST = 1 << 22

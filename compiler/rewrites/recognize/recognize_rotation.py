@@ -20,6 +20,7 @@ from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops.base import normalize_axis
 from ...ops.elementwise import is_literal
 from ...ops.rotation import NAME
+from ...ops.slice import SLICES
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .attention_operands import reshaped
@@ -145,7 +146,7 @@ def _term(graph: Graph, tensor: Tensor) -> _Half | None:
 def _half(graph: Graph, tensor: Tensor) -> _Half | None:
     """The tensor of whose last axis a tensor is the first or the second half."""
     op = graph.producer(tensor)
-    if op is None or op.name not in ("SLICE", "STRIDED_SLICE") or op.operand(0).elements > LARGEST:
+    if op is None or op.name not in SLICES or op.operand(0).elements > LARGEST:
         return None
     x, size = op.operand(0), tensor.shape[-1]
     if tensor.shape != (*x.shape[:-1], size) or x.shape[-1] != 2 * size:
