@@ -134,7 +134,7 @@ class ElementCodec(Codec, ABC):
     def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
         """As many values as a slice has lanes, from an index on."""
         if self.zero_point is None:
-            return memory.call("load_lanes", place, kind=FLOATS)
+            return memory.call("lanes_at", place, kind=FLOATS)
         return self._less_zero(memory.call("load_integers", place, kind=FLOATS))
 
     def save_lanes(
