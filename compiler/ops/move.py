@@ -59,6 +59,9 @@ SLICES_AT_ONCE = 8
 """How many slices of one of many rows a work-item moves, at most: finding out where they come from
 takes as long as moving one."""
 
+PAGE = 1024
+"""Elements of a page of memory: 4 KB."""
+
 FEW_ROWS = 4
 """How many rows a kernel brings side by side, at most: it stores every element by itself."""
 
@@ -155,6 +158,20 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             )
         ]
 
+    def in_squares(op: Op, target: Target) -> str | None:
+        for move, shape in merged_rows(op, target):
+            if isinstance(across := _across(move, shape, target.lanes), str):
+                return across
+        return no_row_slices(op, target, op.epilogue_inputs, source(op))
+
+    def squares(op: Op, target: Target) -> Sequence[Launch]:
+        return [
+            _by_squares(launch, Source(move, shape), target)
+            for launch, (move, shape) in zip(
+                linear(op, target), merged_rows(op, target), strict=True
+            )
+        ]
+
     def few_rows(op: Op, target: Target) -> str | None:
         if any(not _turns_few_rows(move, source(op).shape, target.lanes) for move in moves(op)):
             return f"it does not bring whole slices of up to {FEW_ROWS} rows side by side"
@@ -173,6 +190,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
     return (
         Implementation("move", sliced, whole_images),
         row_major("move_columns", side_by_side, few_rows),
+        row_major("move_squares", squares, in_squares),
         row_major("move_rows", rows, in_rows),
         row_major("move_linear", linear),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
@@ -220,6 +238,43 @@ def _by_rows(launch: Launch, source: Source, target: Target) -> Launch:
     }
     grid = linear_grid(rows * parts // at_once)
     return replace(launch, template="move/move_rows.jinja", grid=grid, variables=variables)
+
+
+def _across(move: Move, shape: Shape, lanes: int) -> int | str:
+    """The axis along which a result has neighbours of an input of this shape, if slices fit there
+    and along the last axis; otherwise what is in the way."""
+    last = len(move.shape) - 1
+    if move.fill is not None or any(axis.fold for axis in move.axes):
+        return "it does not only turn elements"
+    if len({axis.of for axis in move.axes if axis.step}) < len(move.axes):
+        return "it takes elements along a diagonal"
+    for axis, apart in enumerate(strides(move, shape)[:-1]):
+        if apart == 1 and min(move.shape[axis], move.shape[last]) >= lanes:
+            return axis
+    return f"no rows and columns of {lanes} elements and more change places"
+
+
+def _by_squares(launch: Launch, source: Source, target: Target) -> Launch:
+    """The launch that turns squares of as many rows as a slice has lanes.
+
+    Those of the same rows follow one another: of the input, or of the result if its rows are so
+    long that each is on another page.
+    """
+    shape, lanes = source.move.shape, target.lanes
+    across = _across(source.move, source.shape, lanes)
+    last = len(shape) - 1
+    turned = (across, last) if shape[last] > PAGE else (last, across)
+    order = [*(axis for axis in range(last) if axis != across), *turned]
+    squares = [slice_count(shape[n], target) if n in turned else shape[n] for n in order]
+    variables = {
+        "source": source,
+        "order": order,
+        "squares": squares,
+        "across": across,
+        "place": lambda i: horner(*((i[n], size) for n, size in enumerate(shape))),
+    }
+    grid = linear_grid(prod(squares))
+    return replace(launch, template="move/move_squares.jinja", grid=grid, variables=variables)
 
 
 def _pads_lanes(move: Move, source: Tensor, lanes: int) -> bool:

@@ -58,6 +58,8 @@ def turned() -> Iterator[Case]:
         ((2, 21, 2, 3, 37), (0, 4, 3, 2, 1)),
         ((2, 37, 2, 3, 5), (0, 2, 4, 3, 1)),
         ((2, 2, 7, 3, 5), (0, 1, 4, 3, 2)),
+        ((1, 3, 37, 2, 32), (1, 0, 3, 4, 2)),
+        ((1, 2, 1051, 1, 19), (0, 1, 3, 4, 2)),
     ):
         value = transpose(x(*shape), *order)
         yield Case("TRANSPOSE", f"rows of {shape} by {order}", value)

@@ -222,7 +222,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (transposed(9, 3, 1), "nvidia", ["to_sliced", "max_pool", "conv_shared"]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
         (PRODUCT, "cpu_avx512", ["batch_matmul_columns"]),
-        (TRANSPOSED, "cpu_avx512", ["move_rows", "batch_matmul_columns"]),
+        (TRANSPOSED, "cpu_avx512", ["move_squares", "batch_matmul_columns"]),
         (FEW_TRANSPOSED, "cpu_avx512", ["batch_matmul_products"]),
         (FEW_ROWS, "cpu_avx512", ["batch_matmul_columns"]),
         (FEW_COLUMNS, "cpu_avx512", ["batch_matmul"]),
