@@ -9,8 +9,23 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import Implementation, Launch, OpDef, bhwc, broadcast, define, row_major, slice_count
-from .elementwise import rank_fits
+from .base import (
+    LANES,
+    LINEAR,
+    Launch,
+    OpDef,
+    Tile,
+    TiledImplementation,
+    TileLimits,
+    TileShape,
+    bhwc,
+    broadcast,
+    choose_tile,
+    define,
+    row_major,
+    slice_count,
+)
+from .elementwise import epilogue_operands, rank_fits
 from .row_slices import no_row_slices
 
 COLUMNS = 4
@@ -19,8 +34,8 @@ COLUMNS = 4
 MIN_ROWS = 4
 """Rows from which the second operand is read often enough to be worth converting to slices."""
 
-ROWS = 8
-"""Adjacent rows of the result of which a work-item computes slices."""
+ROWS = 4
+"""Adjacent rows of the result of which a GPU's work-item computes a slice."""
 
 ROWS_OF_ROWS = 4
 """Adjacent rows of the result of which a work-item computes COLUMNS, each in a slice of its own."""
@@ -55,16 +70,50 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.matmul(first, second)]
 
 
+def _tile(
+    op: Op, target: Target, wanted: TileShape | None, rows: int = ROWS, whole_blocks: bool = False
+) -> Tile:
+    """Rows of the result times slices of its columns; on GPUs at most `rows` of one slice.
+
+    A processor's tile of few rows is as wide as it has registers for, since rows of the second
+    operand are read faster in long pieces.
+    """
+    *batches, height, columns = op.output.shape
+    device = target.device
+    widest = max(device.tile_slices, device.accumulators // max(height, 1))
+    limits = TileLimits(device.accumulators, widest)
+    return choose_tile(
+        height,
+        prod(batches),
+        slice_count(columns, target),
+        target,
+        wanted,
+        limits=limits if target.on_processor else TileLimits(rows, 1),
+        whole_blocks=whole_blocks,
+        work=LANES,
+        operands=epilogue_operands(op),
+    )
+
+
 def _launch(
-    op: Op, template: str, columns_each: int, rows_each: int, variables: Mapping[str, object]
+    op: Op,
+    template: str,
+    columns_each: int,
+    rows_each: int,
+    variables: Mapping[str, object],
+    rows_first: bool = False,
 ) -> Launch:
-    """A launch whose work-items compute so many columns of so many rows of row-major matrices."""
+    """A launch whose work-items compute so many columns of so many rows of row-major matrices.
+
+    Those next to each other compute neighbouring columns, or rows with `rows_first`.
+    """
     rows, inner, columns = matrices(op)
     batches = op.output.shape[:-2]
+    across, down = -(-columns // columns_each), -(-rows // rows_each)
     return Launch.of(
         op,
         template,
-        (-(-columns // columns_each), -(-rows // rows_each), prod(batches)),
+        (*((down, across) if rows_first else (across, down)), prod(batches)),
         reads={"a": op.operand(0), "b": op.operand(1)},
         variables={
             "rows": rows,
@@ -73,6 +122,7 @@ def _launch(
             "batches": batches,
             "a_transposed": bool(op.attrs.get("adj_x", False)),
             "rows_each": rows_each,
+            "rows_first": rows_first,
             **variables,
         },
         heavy=True,
@@ -94,15 +144,18 @@ def _slices_of_columns(op: Op, target: Target) -> str | None:
     return f"{columns} columns do not fill a slice" if columns < target.lanes else None
 
 
-def _build_columns(op: Op, target: Target) -> Launch:
-    rows, _, columns = matrices(op)
-    most, slices = (ROWS, 2) if target.on_processor else (4, 1)
-    slices = min(slices, -(-columns // target.lanes))
-    template = "matmul/batch_matmul_columns.jinja"
-    each = slices * target.lanes
+def _build_columns(op: Op, target: Target, shape: TileShape | None) -> Launch:
+    """On a processor the columns that a tile reads stay in its cache for all rows."""
+    tile = _tile(op, target, shape)
     in_slices = no_row_slices(op, target, op.epilogue_inputs) is None
-    variables = {"slices": slices, "in_slices": in_slices}
-    return _launch(op, template, each, min(most, rows), variables)
+    return _launch(
+        op,
+        "matmul/batch_matmul_columns.jinja",
+        tile.slices * target.lanes,
+        tile.pixels,
+        {"tile": tile, "in_slices": in_slices},
+        rows_first=target.on_processor,
+    )
 
 
 def _slices_of_products(op: Op, target: Target) -> str | None:
@@ -138,25 +191,25 @@ def _single_elements(op: Op, target: Target) -> str | None:
     return None if all(reasons) else "a kernel that multiplies slices is faster"
 
 
-def _build_sliced(op: Op, target: Target) -> Launch:
+def _build_sliced(op: Op, target: Target, shape: TileShape | None) -> Launch:
     rows, inner, columns = matrices(op)
     batch, height, _, _ = bhwc(op.output.shape)
-    count = slice_count(columns, target)
-    tile = min(ROWS, rows)
+    tile = _tile(op, target, shape, rows=2 * ROWS, whole_blocks=True)
+    blocks = slice_count(columns, target) // tile.slices
     return Launch.of(
         op,
         "matmul/batch_matmul_sliced.jinja",
-        (-(-rows // tile), height, batch * count),
+        (-(-rows // tile.pixels), height, batch * blocks),
         reads={"a": op.operand(0), "b": op.operand(1)},
-        variables={"tile": tile},
+        variables={"tile": tile, "blocks": blocks},
         heavy=True,
         flops=2 * op.output.elements * inner,
     )
 
 
 _KERNELS = (
-    Implementation("batch_matmul_sliced", _build_sliced, _rows_of_slices),
-    row_major("batch_matmul_columns", _build_columns, _slices_of_columns),
+    TiledImplementation("batch_matmul_sliced", _build_sliced, _rows_of_slices),
+    TiledImplementation("batch_matmul_columns", _build_columns, _slices_of_columns, LINEAR, LINEAR),
     row_major("batch_matmul_products", _build_products, _slices_of_products),
     row_major("batch_matmul", _build, _single_elements),
 )

@@ -10,6 +10,7 @@ from graphs import Value, call, w, x
 from tflgpu.compiler.ir import Shape
 
 from .case import ACTIVATIONS, Case
+from .pools import pooled
 
 
 def fully_connected_layers() -> Iterator[Case]:
@@ -74,6 +75,11 @@ def matrices() -> Iterator[Case]:
         yield Case("BATCH_MATMUL", situation, call("ADD", value, x(43)))
     deep = call("BATCH_MATMUL", x(2, 1, 3, 5, 7), x(1, 3, 7, 5), adj_x=False, adj_y=False)
     yield Case("BATCH_MATMUL", "rank 5", deep)
+    few = call("BATCH_MATMUL", x(3, 2, 37), x(3, 37, 203), adj_x=False, adj_y=False)
+    yield Case("BATCH_MATMUL", "few long rows", few)
+    images = pooled(2, 3, 29, 37), pooled(1, 3, 37, 91)
+    sliced = call("BATCH_MATMUL", *images, adj_x=False, adj_y=False)
+    yield Case("BATCH_MATMUL", "in slices", call("ADD", sliced, pooled(2, 3, 29, 91)))
     weights = call("ABS", w(11, 7))
     computed = call("MUL", x(11, 7), weights)
     for bias in (None, w(11), x(11)):
