@@ -23,7 +23,7 @@ import numpy as np
 from ..ir import Array, Op, Tensor
 from ..target import Target
 from .base import Launch, TileLimits, TileShape, Window, bhwc, choose_tile, slice_count
-from .elementwise import flattens
+from .elementwise import flattens, one_column
 from .weights import bias_slices, in_blocks, layers_of, ohwi
 
 WORD = 4
@@ -83,7 +83,7 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
     matrix = ohwi(weights)
     offset, halved = _offset(matrix), window is None and _fits_nibbles(op)
     factor = NIBBLE if halved else 1
-    flat = window is None and flattens(op)
+    flat = one_column(op) or (window is None and flattens(op))
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
     limits = TileLimits.of(target)

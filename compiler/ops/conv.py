@@ -36,7 +36,7 @@ from .base import (
     slice_count,
 )
 from .byte_products import WORD, byte_products, multiplies_bytes, words_in_rows
-from .elementwise import epilogue_operands, flattens
+from .elementwise import epilogue_operands, flattens, one_column
 from .split_sums import split_sums, splits
 from .weights import (
     bias_slices,
@@ -103,16 +103,32 @@ def _few_outputs(op: Op, target: Target) -> str | None:
     return conv_thin.unsuited(op, window(op), target) or _ungated(op, target)
 
 
-def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> Launch:
+def _flat(op: Op) -> bool:
+    """Whether height and width are one axis."""
+    return one_column(op) or (window(op).pointwise and flattens(op))
+
+
+def _seen(op: Op) -> Window:
+    """The window over rows and columns as kernels see them."""
+    return window(op).turned if one_column(op) else window(op)
+
+
+def _area(op: Op, target: Target) -> tuple[int, int, int]:
+    """Columns, rows of all images, and slices of the output, for which a tile is chosen."""
     batch, height, width, channels = bhwc(op.output.shape)
+    columns, rows = (height * width, 1) if _flat(op) else (width, height)
+    return columns, rows * batch, slice_count(channels, target)
+
+
+def _launch(op: Op, target: Target, template: str, tile: Tile) -> Launch:
     weights = op.constant(1)
-    shape = window(op)
-    blocks = -(-slice_count(channels, target) // tile.slices)
-    columns, rows = (height * width, 1) if flat else (width, height)
+    columns, rows, slices = _area(op, target)
+    batch, *_, channels = bhwc(op.output.shape)
+    blocks = -(-slices // tile.slices)
     return Launch.of(
         op,
         template,
-        (-(-columns // tile.pixels), rows, batch * blocks),
+        (-(-columns // tile.pixels), rows // batch, batch * blocks),
         reads={"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
         constants={
             "bias": bias_slices(op, channels, target, tile.slices),
@@ -121,13 +137,13 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
         variables={
             "tile": tile,
             "blocks": blocks,
-            "window": shape,
+            "window": _seen(op),
             "inputs": weights.shape[3],
             "groups": groups(op),
             "beyond": False,
             "unit": target.lanes,
         },
-        flatten=flat,
+        flatten=_flat(op),
         pairs=target.half_arithmetic and weights.shape[3] % target.lanes == 0,
         joined={"y": tile.pixels},
         heavy=True,
@@ -136,16 +152,13 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
 
 
 def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    flat = flattens(op)
-    batch, height, width, channels = op.output.shape
-    columns, rows = (height * width, 1) if flat else (width, height)
-    count = slice_count(channels, target)
+    area = _area(op, target)
     gated = op.input(3) is not None
-    work = Loads(shifted=True, pixel_pairs=columns % 2 == 0, gated=gated)
+    work = Loads(shifted=True, pixel_pairs=area[0] % 2 == 0, gated=gated)
     operands = epilogue_operands(op)
-    tile = choose_tile(columns, rows * batch, count, target, shape, work=work, operands=operands)
+    tile = choose_tile(*area, target, shape, work=work, operands=operands)
     pixels = {"x": tile.pixels, "y": tile.pixels}
-    return replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=pixels)
+    return replace(_launch(op, target, "conv/conv_1x1.jinja", tile), joined=pixels)
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:
@@ -164,37 +177,33 @@ def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Launch:
 
 
 def _build_window(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    batch, height, width, channels = op.output.shape
-    per_group = slice_count(channels // groups(op), target)
+    columns, rows, _ = _area(op, target)
+    per_group = slice_count(op.output.shape[3] // groups(op), target)
     whole = groups(op) > 1
     tile = choose_tile(
-        width,
-        height * batch,
+        columns,
+        rows,
         per_group,
         target,
         shape,
         whole_blocks=whole,
-        work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
+        work=MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES,
         operands=epilogue_operands(op),
     )
-    return _launch(op, target, "conv/conv.jinja", False, tile)
+    return _launch(op, target, "conv/conv.jinja", tile)
 
 
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    flat = window(op).pointwise and flattens(op)
-    batch, height, width, channels = op.output.shape
-    columns, rows = (height * width, 1) if flat else (width, height)
-    count = slice_count(channels, target)
     operands = epilogue_operands(op)
-    tile = choose_tile(columns, rows * batch, count, target, shape, work=LANES, operands=operands)
-    launch = _launch(op, target, "conv/conv_linear.jinja", flat, tile)
+    tile = choose_tile(*_area(op, target), target, shape, work=LANES, operands=operands)
+    launch = _launch(op, target, "conv/conv_linear.jinja", tile)
     variables = {**launch.variables, "one_path": target.language.compiled_at_start}
     return replace(launch, variables=variables, pairs=tile.slices % 2 == 0)
 
 
 def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    geometry = window(op)
-    return byte_products(op, target, None if geometry.pointwise else geometry, shape)
+    pointwise = window(op).pointwise
+    return byte_products(op, target, None if pointwise else _seen(op), shape)
 
 
 def _few_bytes(op: Op, target: Target) -> str | None:
@@ -212,20 +221,16 @@ def _split_slices(op: Op, target: Target) -> str | None:
 
 
 def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    batch, height, width, channels = op.output.shape
-    count = slice_count(channels, target)
     tile = choose_tile(
-        width,
-        height * batch,
-        count,
+        *_area(op, target),
         target,
         shape,
         limits=TileLimits(target.device.accumulators, 1),
-        work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
+        work=MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES,
         operands=epilogue_operands(op),
     )
     spread = spread_groups(op.constant(1), groups(op), target)
-    launch = _launch(op, target, "conv/conv.jinja", False, tile)
+    launch = _launch(op, target, "conv/conv.jinja", tile)
     constants = {**launch.constants, "weights": pack_weights(spread.weights, 1, target)}
     inputs = {"inputs": spread.weights.shape[3], "beyond": spread.beyond, "unit": spread.unit}
     return replace(launch, constants=constants, variables={**launch.variables, **inputs})
@@ -256,7 +261,7 @@ def _winograd(op: Op, target: Target) -> str | None:
 def _from_rows(op: Op, target: Target) -> str | None:
     if _winograd(op, target) is None or multiplies_bytes(op, target) is None:
         return "another kernel is faster, even with a conversion to slices"
-    if groups(op) > 1 or window(op).dilation_x > 1:
+    if groups(op) > 1 or _seen(op).dilation_x > 1:
         return "the input values of a window row are not adjacent"
     return _ungated(op, target)
 

@@ -195,6 +195,11 @@ def flattens(op: Op) -> bool:
     return all(image in ((rows, columns), (1, 1)) for image in images)
 
 
+def one_column(op: Op) -> bool:
+    """Whether all images have one column, which can then be one row."""
+    return all(bhwc(tensor.shape)[2] == 1 for tensor in (*op.reads, op.output))
+
+
 def _sliced(op: Op, target: Target) -> Launch:
     flat = flattens(op)
     return Launch.of(

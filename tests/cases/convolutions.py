@@ -69,6 +69,10 @@ def convolutions() -> Iterator[Case]:
     yield Case("CONV_2D", "1x1 few pixels, fused", call("ADD", few, x(1, 7, 7, 41)))
     yield row("1x1 batch of pixels", x(7, 1, 1, 37), (41, 37), (1, 1))
     yield row("1x1 one column", x(2, 29, 1, 5), (37, 5), (1, 1))
+    tall = window("SAME", (2, 3), (1, 1))
+    yield row("one column by 2", x(2, 29, 1, 37), (41, 37), (4, 1), **tall)
+    dilated = conv(x(2, 29, 1, 16), (32, 8), (3, 1), **window("VALID", dilation=(2, 1)))
+    yield Case("CONV_2D", "groups of one column", call("ADD", dilated, x(1, 25, 1, 32)))
     yield row("1x1 by 2", x(2, 7, 11, 5), (7, 5), (1, 1), **window("SAME", (2, 2)))
     for size in ((1, 1), (3, 3)):
         image, weights, zeros = x(2, 5, 7, 5), w(7, *size, 5), known(np.zeros(7, np.float32))

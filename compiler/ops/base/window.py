@@ -82,6 +82,14 @@ class Window:
         return min(-(-self.left // self.stride_x), pixels), min(max(behind, 0), pixels)
 
     @property
+    def turned(self) -> Window:
+        """The same over columns and rows."""
+        return Window(
+            *(self.width, self.height, self.stride_x, self.stride_y),
+            *(self.dilation_x, self.dilation_y, self.left, self.right, self.top, self.bottom),
+        )
+
+    @property
     def pointwise(self) -> bool:
         """Whether the window is 1x1 without stride or padding."""
         return (
