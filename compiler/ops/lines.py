@@ -28,6 +28,9 @@ MIN_GROUP = 64
 MAX_HELD = 2048
 """The most values of a row that are held: 8 KB, a part of the first cache."""
 
+LONG_ROW = 1 << 12
+"""Fewest elements of a row that are work enough for a work-group of a processor."""
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -67,6 +70,14 @@ class Lines:
     """Whether the lanes of each slice are joined at once, so that totals are numbers; otherwise in
     the end."""
 
+    within: Shape | None = None
+    """The shape that lines lie in, if not that of the operand."""
+
+    @property
+    def shape(self) -> Shape:
+        """The shape that the axes are those of."""
+        return self.within or self.op.operand(0).shape
+
     def by_slices(
         self, target: Target, axes: Collection[int], *, team: int = 0, flatten: bool = False
     ) -> Launch:
@@ -76,7 +87,7 @@ class Lines:
         height and width one axis.
         """
         flatten = flatten or team > 0
-        batch, height, width, channels = bhwc(self.op.operand(0).shape)
+        batch, height, width, channels = bhwc(self.shape)
         height, width = (1, height * width) if flatten else (height, width)
         sizes = (batch, height, width, slice_count(channels, target))
         batch, height, width, slices = (1 if i in axes else size for i, size in enumerate(sizes))
@@ -87,7 +98,7 @@ class Lines:
 
     def by_elements(self, axes: Collection[int], *, team: int = 0) -> Launch:
         """Along any axes, element by element; the work-items of a team, if any, share the last."""
-        shape, walked = _merged(self.op.operand(0).shape, axes)
+        shape, walked = _merged(self.shape, axes)
         lines = prod(size for axis, size in enumerate(shape) if axis not in walked)
         variables = {"shape": shape, "walked": walked, "lines": lines}
         grid = (team, lines, 1) if team else linear_grid(lines)
@@ -99,15 +110,15 @@ class Lines:
         With `hold`, what is made of the values of a row that is not too long is held until it is
         stored, in place of making it again.
         """
-        shape = self.op.operand(0).shape
-        lines, columns = prod(shape[:-axes]), prod(shape[-axes:])
+        lines, columns = prod(self.shape[:-axes]), prod(self.shape[-axes:])
         held = hold and columns <= MAX_HELD
         variables = {"lines": lines, "columns": columns, "held": held}
-        return self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
+        launch = self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
+        return replace(launch, heavy=columns >= LONG_ROW)
 
     def by_columns(self, target: Target, axes: Collection[int]) -> Launch:
         """Along axes before the last one, a slice of neighbouring lines at a time."""
-        shape, walked = _merged(self.op.operand(0).shape, axes)
+        shape, walked = _merged(self.shape, axes)
         kept = prod(size for axis, size in enumerate(shape) if axis not in walked)
         lines = kept // target.lanes
         variables = {"shape": shape, "walked": walked, "lines": lines}

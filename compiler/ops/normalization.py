@@ -5,22 +5,34 @@
 
 Over the last axis this is layer normalization (arXiv 1607.06450) or, not centered, RMS
 normalization (arXiv 1910.07467); over rows and columns, instance normalization (arXiv 1607.08022).
-Gain and offset remain separate operators.
+Over channels of a group and pixels it is group normalization (arXiv 1803.08494): the values are
+normalized in another shape then, `shape`, such as [1,4096,32,4] for 32 groups of the channels of
+[1,64,64,128]. Gain and offset remain separate operators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import lcm, prod
 
 import numpy as np
 
-from ..ir import Array, Op
+from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import Implementation, Launch, OpDef, bhwc, define, row_major, same_as_first, slice_count
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    bhwc,
+    define,
+    linear_grid,
+    row_major,
+    same_as_first,
+    slice_count,
+)
 from .elementwise import flattens
 from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, too_few_parts
-from .row_slices import no_row_slices
+from .row_slices import no_row_slices, no_whole_rows
 
 NAME = "tflgpu.normalization"
 
@@ -29,12 +41,18 @@ def _axes(op: Op) -> tuple[int, ...]:
     return tuple(op.attrs["axes"])
 
 
+def shape_normalized(op: Op) -> Shape:
+    """The shape that the axes are those of."""
+    return tuple(op.attrs.get("shape", op.operand(0).shape))
+
+
 def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    x = arrays[0].astype(np.float64)
+    x = arrays[0].astype(np.float64).reshape(shape_normalized(op))
     if op.attrs["centered"]:
         x = x - x.mean(_axes(op), keepdims=True)
     variance = np.square(x).mean(_axes(op), keepdims=True)
-    return [(x / np.sqrt(variance + op.attrs["epsilon"])).astype(np.float32)]
+    normalized = (x / np.sqrt(variance + op.attrs["epsilon"])).astype(np.float32)
+    return [normalized.reshape(arrays[0].shape)]
 
 
 def _reduced(op: Op) -> tuple[bool, ...]:
@@ -48,6 +66,8 @@ def _reduced(op: Op) -> tuple[bool, ...]:
 def _whole_images(op: Op, target: Target) -> str | None:
     """The sliced kernel takes means over all pixels, over all channels, or over both."""
     shape = op.operand(0).shape
+    if shape_normalized(op) != shape:
+        return "it normalizes groups of channels"
     if len(shape) > 4:
         return f"rank {len(shape)} is above 4"
     _, rows, columns, _ = bhwc(shape)
@@ -64,11 +84,11 @@ def _whole_images(op: Op, target: Target) -> str | None:
 def _lines(op: Op) -> Lines:
     variables = {
         **{name: op.attrs[name] for name in ("centered", "epsilon")},
-        "count": float(prod(op.operand(0).shape[axis] for axis in _axes(op))),
+        "count": float(prod(shape_normalized(op)[axis] for axis in _axes(op))),
         **{"sum": SUM, "squares": SQUARES},
     }
     flops = (7 if op.attrs["centered"] else 4) * op.output.elements
-    return Lines(op, "reduce/normalization.jinja", variables, flops)
+    return Lines(op, "reduce/normalization.jinja", variables, flops, within=shape_normalized(op))
 
 
 def _sliced(op: Op, target: Target) -> Launch:
@@ -91,18 +111,73 @@ def _linear(op: Op, target: Target) -> Launch:
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
-    if not axes_of_rows(op.output.shape, _axes(op), target):
+    if not axes_of_rows(shape_normalized(op), _axes(op), target):
         return "the mean is not over rows of whole slices"
+    if shape_normalized(op) != op.output.shape:
+        return no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
     return no_row_slices(op, target, op.epilogue_inputs, op.operand(0))
 
 
 def _rows(op: Op, target: Target) -> Launch:
-    return _lines(op).by_rows(axes_of_rows(op.output.shape, _axes(op), target))
+    return _lines(op).by_rows(axes_of_rows(shape_normalized(op), _axes(op), target))
+
+
+MOST_SLICES = 8
+"""How many slices of groups a work-item takes, at most: it holds their sums."""
+
+
+def _sizes(op: Op) -> tuple[int, int, int, int] | None:
+    """Batches, pixels, groups, and the channels of each; None if it is not over such groups."""
+    shape, reduced = shape_normalized(op), _axes(op)
+    kept = [axis for axis, size in enumerate(shape) if size > 1 and axis not in reduced]
+    groups = len(shape) - 2
+    if kept not in ([groups], [0, groups]) or groups < 2:
+        return None
+    batches = shape[0] if 0 in kept else 1
+    return batches, prod(shape[:groups]) // batches, shape[groups], shape[-1]
+
+
+def _few_channels(op: Op, target: Target) -> str | None:
+    sizes = _sizes(op)
+    if sizes is None:
+        return "the mean is not over pixels and groups of channels"
+    *_, groups, size = sizes
+    together = lcm(size, target.lanes)
+    if groups * size % together or together > MOST_SLICES * target.lanes:
+        return f"groups of {size} of {groups * size} channels do not fill few whole slices"
+    return no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
+
+
+def _groups(op: Op, target: Target) -> Launch:
+    """A work-item takes the groups that fill whole slices together."""
+    sizes = _sizes(op)
+    assert sizes is not None
+    batches, pixels, groups, size = sizes
+    together = lcm(size, target.lanes)
+    parts = groups * size // together
+    lines = _lines(op)
+    return Launch.of(
+        op,
+        "reduce/normalization_groups.jinja",
+        linear_grid(batches * parts),
+        variables={
+            **lines.variables,
+            "items": batches * parts,
+            "parts": parts,
+            "pixels": pixels,
+            "columns": groups * size,
+            "slices": together // target.lanes,
+            "size": size,
+        },
+        heavy=True,
+        flops=lines.flops,
+    )
 
 
 IMPLEMENTATIONS = (
     Implementation("normalization", _sliced, _whole_images),
     row_major("normalization_rows", _rows, _long_rows),
+    row_major("normalization_groups", _groups, _few_channels),
     row_major("normalization_linear", _linear),
 )
 

@@ -65,6 +65,7 @@ from .quantized.lower_quantized import lower_quantized
 from .quantized.store_integers import store_integers
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
+from .recognize.normalize_groups import normalize_groups
 from .recognize.recognize_activation import recognize_activation
 from .recognize.recognize_attention import recognize_attention
 from .recognize.recognize_normalization import recognize_normalization
@@ -119,6 +120,7 @@ LAYOUT: tuple[Pass, ...] = (
 
 RECOGNIZE: tuple[Pass, ...] = (
     recognize_normalization,
+    normalize_groups,
     recognize_activation,
     recognize_softmax,
     recognize_roll,

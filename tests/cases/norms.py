@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from graphs import Input, Value, call, ints, number, w, x
+from graphs import Input, Value, call, ints, number, reshape, w, x
+
+from tflgpu.compiler.ir import Shape
 
 from .case import Case
 
@@ -127,6 +129,33 @@ def norms() -> Iterator[Case]:
     yield Case("recognized", "norm of an instance with computed gain", call("ADD", value, image))
 
 
+def grouped(norm: Norm, whole: Shape, cut: Shape, axes: Shape, gain: Shape) -> Value:
+    """A norm over some axes of a shape that cuts channels into groups, then gain and offset."""
+    normalized = norm(reshape(x(*whole), *cut), axes, number(1), number(0))
+    return call("ADD", call("MUL", reshape(normalized, *whole), w(*gain)), w(*gain))
+
+
+GROUPS: dict[str, tuple[Shape, Shape, Shape, Shape]] = {
+    "4 channels": ((2, 5, 7, 64), (2, 35, 16, 4), (1, 3), (64,)),
+    "3 channels": ((1, 5, 7, 96), (1, 5, 7, 32, 3), (1, 2, 4), (96,)),
+    "5 channels": ((2, 3, 5, 80), (2, 15, 16, 5), (1, 3), (80,)),
+    "32 channels": ((1, 3, 5, 96), (1, 15, 3, 32), (1, 3), (96,)),
+    "11 channels": ((1, 3, 5, 176), (1, 15, 16, 11), (1, 3), (176,)),
+    "all channels": ((2, 3, 5, 32), (2, 15, 1, 32), (1, 3), (32,)),
+    "channels of ragged rows": ((1, 5, 7, 20), (1, 35, 5, 4), (1, 3), (20,)),
+    "channels before pixels": ((2, 8, 3, 32), (2, 4, 192), (2,), (8, 1, 1)),
+    "channels before ragged rows": ((1, 6, 5, 7), (1, 3, 70), (2,), (6, 1, 1)),
+}
+"""The shape of values, what they are cut into, the axes of that, and the shape of a gain."""
+
+
+def groups() -> Iterator[Case]:
+    for name, shapes in GROUPS.items():
+        yield Case("recognized", f"norm of groups of {name}", grouped(layers, *shapes))
+    name = "root mean square of groups of 4 channels"
+    yield Case("recognized", name, grouped(root_mean_square, *GROUPS["4 channels"]))
+
+
 def dense(rows: Value, outputs: int, inputs: int) -> Value:
     """A fully connected layer of the last axis."""
     return call("FULLY_CONNECTED", rows, w(outputs, inputs), w(outputs), keep_num_dims=True)
@@ -164,4 +193,4 @@ def norms_before_layers() -> Iterator[Case]:
         yield Case("recognized", f"{name} norm of one row", gated(norm, 1, 1, 37))
 
 
-TABLES = (norms, norms_before_layers)
+TABLES = (norms, groups, norms_before_layers)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...ir import Array, FusedOp, Graph, Op, Tensor, constant
 from ...ops.normalization import NAME as NORMALIZATION
+from ...ops.normalization import shape_normalized
 from ...ops.normalized_product import NAME, unsuited
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -66,8 +67,9 @@ def _unsupported_reason(
     target: Target,
 ) -> str | None:
     """Why layers should not normalize their rows; None if they should."""
-    shape = op.output.shape
-    if {axis for axis in op.attrs["axes"] if shape[axis] > 1} != {len(shape) - 1}:
+    shape = shape_normalized(op)
+    over = {axis for axis in op.attrs["axes"] if shape[axis] > 1}
+    if over != {len(shape) - 1} or shape != op.output.shape:
         return "the mean is not over rows"
     if affine is None:
         return "its epilogue is not a gain and an offset for each channel"

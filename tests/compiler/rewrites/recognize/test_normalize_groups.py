@@ -1,0 +1,58 @@
+"""Groups of channels that are normalized in another shape."""
+
+from __future__ import annotations
+
+import pytest
+from cases.norms import GROUPS, deviation, grouped, layers, mean
+from graphs import Value, call, reshape, x
+from rewriting import assert_becomes, assert_declines, compiled, kernels, operators, rewritten
+
+from tflgpu.compiler.rewrites.recognize.normalize_groups import normalize_groups
+from tflgpu.compiler.rewrites.recognize.recognize_normalization import recognize_normalization
+
+FIRST = ("4 channels", "3 channels", "5 channels", "32 channels", "channels before pixels")
+BOTH = (recognize_normalization, normalize_groups)
+
+
+def cut_values(*cut: int) -> Value:
+    return reshape(x(1, 3, 5, 32), *cut)
+
+
+def plain(values: Value, axes: tuple[int, ...], *whole: int) -> Value:
+    """Without gain and offset."""
+    centered = call("SUB", values, mean(values, axes))
+    factor = deviation(call("MUL", centered, centered), axes)
+    return reshape(call("MUL", centered, factor), *whole)
+
+
+def test_reshapes_around_a_norm_disappear() -> None:
+    expected = """
+        y = tflgpu.normalization(y/in0) axes=(1,3) epsilon=0.0010000000474974513 centered=True \
+shape=(1,15,4,8)
+    """
+    assert_becomes(plain(cut_values(1, 15, 4, 8), (1, 3), 1, 3, 5, 32), expected, *BOTH)
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_gain_and_offset_are_part_of_the_kernel(name: str) -> None:
+    value = grouped(layers, *GROUPS[name])
+    assert kernels(value) == 1
+    (kernel, *_) = compiled(value).plan.kernels
+    expected = "normalization_rows" if name == "channels before pixels" else "normalization_groups"
+    assert expected in kernel.file
+
+
+def test_values_that_others_read_and_rows_that_stay_rows_keep_their_reshapes() -> None:
+    values = cut_values(1, 15, 4, 8)
+    both = call("ADD", plain(values, (1, 3), 1, 3, 5, 32), reshape(values, 1, 3, 5, 32))
+    names = "RESHAPE  tflgpu.normalization  RESHAPE"
+    assert operators(both, *BOTH) == f"{names}  RESHAPE  ADD"
+    assert operators(plain(cut_values(15, 32), (1,), 1, 3, 5, 32), *BOTH) == names
+
+
+def test_ragged_rows_and_gpus_keep_their_reshapes() -> None:
+    ragged = plain(reshape(x(1, 5, 7, 20), 1, 35, 5, 4), (1, 3), 1, 5, 7, 20)
+    assert_declines(ragged, "rows of 20 elements are not whole slices", *BOTH)
+    value = plain(cut_values(1, 15, 4, 8), (1, 3), 1, 3, 5, 32)
+    graph, _ = rewritten(value, *BOTH, device="gpu")
+    assert [op.name for op in graph.ops] == ["RESHAPE", "tflgpu.normalization", "RESHAPE"]
