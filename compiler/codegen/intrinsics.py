@@ -164,7 +164,7 @@ def definitions(
     """
     for entry in defined(used, language):
         lines = _definition(entry, language, lanes)
-        if language == OPENCL and not lines[0].startswith("#"):
+        if language == OPENCL and not any(f"#define {entry.name}" in line for line in lines):
             yield f"#define {entry.name} {entry.name}_{kernel}"
         for line in lines:
             yield from _continued(line)

@@ -19,6 +19,8 @@ from graphs import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.codegen.intrinsics import defined, definitions, intrinsics
+from tflgpu.compiler.language import OPENCL
 from tflgpu.compiler.options import TargetName
 
 pytestmark = pytest.mark.slow
@@ -78,6 +80,19 @@ def test_every_file_says_what_it_computes(
         compile_wgsl(sources)
 
 
+def test_files_of_a_program_may_define_the_same_intrinsics(tmp_path: Path) -> None:
+    """All of them twice, as in two files that a driver compiles as one program."""
+    need_programs("clang")
+    found = defined(intrinsics(), OPENCL)
+    twice = []
+    for kernel in ("first_000", "second_001"):
+        twice += definitions(intrinsics(), OPENCL, 16, kernel)
+        twice += (f"#undef {entry.name}" for entry in found)
+    file = tmp_path / "twice.cl"
+    file.write_text("\n".join(["#pragma OPENCL EXTENSION cl_khr_fp16 : enable", *twice]))
+    assert not errors_of_opencl(file, "-DAVX512_VNNI", "-DAVX512VBMI")
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_opencl_of_gpus_is_valid(part: int, tmp_path: Path) -> None:
     """No GPU here has a driver of OpenCL, and processors get other kernels."""
@@ -87,11 +102,16 @@ def test_opencl_of_gpus_is_valid(part: int, tmp_path: Path) -> None:
             file = tmp_path / f"{operator} {item.rank}.cl"
             # As one file, since most of the time goes into what OpenCL declares.
             file.write_text("\n".join(item.model.sources.values()))
+    assert not errors_of_opencl(*tmp_path.iterdir())
+
+
+def errors_of_opencl(*files_and_defines: Path | str) -> str:
+    """What clang says of files that are no OpenCL C; "" if they are."""
     resources = ("-resource-dir", clang("-print-resource-dir").stdout.strip())
     headers = ("-internal-isystem", f"{resources[1]}/include")
-    files = sorted(map(str, tmp_path.iterdir()))
-    checked = clang("-cc1", *resources, *headers, *SYNTAX_OF_OPENCL, *files)
-    assert checked.returncode == 0, checked.stderr[:2000]
+    listed = sorted(map(str, files_and_defines))
+    checked = clang("-cc1", *resources, *headers, *SYNTAX_OF_OPENCL, *listed)
+    return checked.stderr[:2000] if checked.returncode else ""
 
 
 def clang(*arguments: str) -> subprocess.CompletedProcess[str]:
