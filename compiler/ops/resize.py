@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 from pathlib import PurePosixPath
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from .base import (
     linear_launch,
     row_major,
 )
+from .row_slices import no_long_rows
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,32 @@ def _scale(op: Op, axis: int, offset: float) -> Scale:
 
 def _kernel(template: str, offset: float) -> Implementation:
     def build(op: Op, target: Target) -> Launch:
-        variables = {
-            "rows": _scale(op, 1, offset),
-            "columns": _scale(op, 2, offset),
-            "corners": bool(op.attrs.get("align_corners", False)),
-        }
-        return image_launch(op, target, template, variables, 8 * op.output.elements)
+        return image_launch(op, target, template, _scales(op, offset), 8 * op.output.elements)
 
     return Implementation(PurePosixPath(template).stem, build)
+
+
+def _scales(op: Op, offset: float) -> dict[str, Any]:
+    return {
+        "rows": _scale(op, 1, offset),
+        "columns": _scale(op, 2, offset),
+        "corners": bool(op.attrs.get("align_corners", False)),
+    }
+
+
+def _bilinear_rows(op: Op, target: Target) -> Launch:
+    batch, height, width, _ = op.output.shape
+    return Launch.of(
+        op,
+        "resize/resize_bilinear_rows.jinja",
+        (width, height, batch),
+        variables=_scales(op, 0.5),
+        flops=8 * op.output.elements,
+    )
+
+
+def _long_pixels(op: Op, target: Target) -> str | None:
+    return no_long_rows(op, target, op.epilogue_inputs, op.operand(0))
 
 
 def _infer_resampler(op: Op) -> list[Shape]:
@@ -87,7 +107,10 @@ define(
     OpDef(
         "RESIZE_BILINEAR x:T sizes:integer -> y:T",
         infer,
-        (_kernel("resize/resize_bilinear.jinja", 0.5),),
+        (
+            _kernel("resize/resize_bilinear.jinja", 0.5),
+            row_major("resize_bilinear_rows", _bilinear_rows, _long_pixels),
+        ),
         versions=4,
         traits=Traits(always),
     ),

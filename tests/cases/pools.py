@@ -50,6 +50,8 @@ def resizes() -> Iterator[Case]:
             yield Case(operator, f"{way} from one pixel", one)
             wide = call(operator, x(1, 3, 5, 32), ints(6, 10), **attrs)
             yield Case(operator, f"{way} 32 channels", wide)
+            ragged = call("TANH", call(operator, x(2, 3, 5, 37), ints(6, 7), **attrs))
+            yield Case(operator, f"{way} 37 channels", call("ADD", ragged, x(1, 6, 1, 37)))
 
 
 TABLES = (pools, resizes)
