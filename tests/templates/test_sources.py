@@ -84,7 +84,7 @@ def test_files_of_a_program_may_define_the_same_intrinsics(tmp_path: Path) -> No
     """All of them twice, as in two files that a driver compiles as one program."""
     need_programs("clang")
     found = defined(intrinsics(), OPENCL)
-    twice = []
+    twice: list[str] = []
     for kernel in ("first_000", "second_001"):
         twice += definitions(intrinsics(), OPENCL, 16, kernel)
         twice += (f"#undef {entry.name}" for entry in found)
