@@ -135,6 +135,12 @@ def grouped(norm: Norm, whole: Shape, cut: Shape, axes: Shape, gain: Shape) -> V
     return call("ADD", call("MUL", reshape(normalized, *whole), w(*gain)), w(*gain))
 
 
+def grouped_whole(norm: Norm, whole: Shape, cut: Shape, axes: Shape, gain: Shape) -> Value:
+    """The same, with gain and offset before channels are joined again, as Keras has it."""
+    own = (1,) * (len(cut) - 2) + cut[-2:]
+    return reshape(norm(reshape(x(*whole), *cut), axes, w(*own), w(*own)), *whole)
+
+
 GROUPS: dict[str, tuple[Shape, Shape, Shape, Shape]] = {
     "4 channels": ((2, 5, 7, 64), (2, 35, 16, 4), (1, 3), (64,)),
     "3 channels": ((1, 5, 7, 96), (1, 5, 7, 32, 3), (1, 2, 4), (96,)),
@@ -152,6 +158,9 @@ GROUPS: dict[str, tuple[Shape, Shape, Shape, Shape]] = {
 def groups() -> Iterator[Case]:
     for name, shapes in GROUPS.items():
         yield Case("recognized", f"norm of groups of {name}", grouped(layers, *shapes))
+    for name in ("3 channels", "4 channels", "channels of ragged rows"):
+        value = grouped_whole(batches, *GROUPS[name])
+        yield Case("recognized", f"norm of groups of {name}, gain and offset within", value)
     name = "root mean square of groups of 4 channels"
     yield Case("recognized", name, grouped(root_mean_square, *GROUPS["4 channels"]))
 

@@ -1,50 +1,86 @@
 """Groups of channels are normalized without reshapes, so that gain and offset fuse.
 
     r = RESHAPE(x[1,64,64,128]) new_shape=(1,4096,32,4)   n = tflgpu.normalization(r) axes=(1,3)
-    y = RESHAPE(n) new_shape=(1,64,64,128)
-    becomes   y = tflgpu.normalization(x) axes=(1,3) shape=(1,4096,32,4)
+    m = MUL(n, gain[32,4])   y = RESHAPE(m) new_shape=(1,64,64,128)
+    becomes   n = tflgpu.normalization(x) axes=(1,3) shape=(1,4096,32,4)
+              g = RESHAPE(gain) new_shape=(128,)   y = MUL(n, g)
 
-GPUs keep the reshapes: their teams of work-items reduce tensors in slices.
+PyTorch's converter has gain and offset behind the second reshape, Keras before it. GPUs keep the
+reshapes: their teams of work-items reduce tensors in slices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir import Graph, Op
+from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
 from ...ops.normalization import NAME
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
+
+AFFINE = ("ADD", "MUL", "SUB")
+"""What gains and offsets are applied by."""
 
 
 @graph_rewrite()
 def normalize_groups(graph: Graph, target: Target) -> Iterator[Attempt]:
     """On processors, of rows that become others."""
     for op in graph.ops if target.on_processor else ():
-        reshapes = _reshapes(graph, op) if op.name == NAME else None
-        if reshapes is None:
+        before = graph.producer(op.operand(0)) if op.name == NAME else None
+        if before is None or before.name not in RESHAPES:
             continue
-        before, after = reshapes
-        source, values, result = before.operand(0), op.operand(0), after.output
+        source, values = before.operand(0), op.operand(0)
+        steps = _steps(graph, op, source.shape)
+        if not steps or graph.only_reader(values) is not op:
+            continue
         ragged = source.shape[-1] % target.lanes
         reason = f"rows of {source.shape[-1]} elements are not whole slices" if ragged else None
-        yield Attempt((before, op, after), reason)
+        yield Attempt((before, op, *steps), reason)
         if reason is None:
-            for each in reshapes:
-                graph.remove(each)
-            graph.set_inputs(op, (source,))
-            graph.set_outputs(op, (result,))
-            op.attrs = {**op.attrs, "shape": values.shape}
+            _rewrite(graph, before, op, steps)
 
 
-def _reshapes(graph: Graph, op: Op) -> tuple[Op, Op] | None:
-    """The reshapes that cut the rows of what is normalized, and join them again."""
-    values = op.operand(0)
-    before, after = graph.producer(values), graph.only_reader(op.output)
-    if before is None or after is None or not {before.name, after.name} <= RESHAPES:
-        return None
-    source = before.operand(0).shape
-    if source != after.output.shape or source[-1:] == values.shape[-1:]:
-        return None
-    return (before, after) if graph.only_reader(values) is op else None
+def _steps(graph: Graph, op: Op, whole: Shape) -> list[Op]:
+    """What applies gains and offsets of channels, and the reshape that joins rows again, if any."""
+    steps: list[Op] = []
+    value = op.output
+    while (step := graph.only_reader(value)) is not None and step.name in AFFINE:
+        others = [each for each in step.reads if each is not value]
+        if len(others) != 1 or not _of_channels(others[0], value.shape, whole[-1]):
+            return []
+        steps.append(step)
+        value = step.output
+    if step is None or step.name not in RESHAPES or step.output.shape != whole:
+        return []
+    return [*steps, step] if whole[-1:] != value.shape[-1:] else []
+
+
+def _of_channels(tensor: Tensor, cut: Shape, channels: int) -> bool:
+    """Whether an operand has one element, or one for each channel of groups."""
+    if tensor.elements == 1:
+        return True
+    return tensor.elements == channels and tensor.shape[-2:] == cut[-2:]
+
+
+def _rewrite(graph: Graph, before: Op, op: Op, steps: list[Op]) -> None:
+    """Let operators between two reshapes compute in the shape before the first."""
+    *affine, after = steps
+    for each in (before, op, *steps):
+        graph.remove(each)
+    value, result = before.operand(0), after.output
+    read = before.output
+    for each in (op, *affine):
+        own = {"shape": read.shape} if each is op else {}
+        last = each.output is after.operand(0)
+        made = result if last else Tensor(f"{each.output.name}/whole", result.shape)
+        operands = [value if one is read else _flat(graph, one, each.index) for one in each.reads]
+        graph.add(Op(each.name, operands, (made,), {**each.attrs, **own}, each.index))
+        value, read = made, each.output
+
+
+def _flat(graph: Graph, tensor: Tensor, index: int) -> Tensor:
+    """An operand as a row; the reshape of a constant is folded later."""
+    row = Tensor(f"{tensor.name}/row", (tensor.elements,))
+    graph.add(Op("RESHAPE", (tensor,), (row,), {"new_shape": row.shape}, index))
+    return row

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from cases.norms import GROUPS, deviation, grouped, layers, mean
-from graphs import Value, call, reshape, x
+from cases.norms import GROUPS, deviation, grouped, grouped_whole, layers, mean
+from graphs import Value, call, reshape, w, x
 from rewriting import assert_becomes, assert_declines, compiled, kernels, operators, rewritten
 
 from tflgpu.compiler.rewrites.recognize.normalize_groups import normalize_groups
@@ -31,6 +31,19 @@ def test_reshapes_around_a_norm_disappear() -> None:
 shape=(1,15,4,8)
     """
     assert_becomes(plain(cut_values(1, 15, 4, 8), (1, 3), 1, 3, 5, 32), expected, *BOTH)
+
+
+def test_gain_and_offset_between_the_reshapes_are_those_of_channels() -> None:
+    value = grouped_whole(layers, *GROUPS["4 channels"])
+    names = "tflgpu.normalization  RESHAPE  MUL  RESHAPE  ADD"
+    assert operators(value, *BOTH) == names
+    assert kernels(value) == 1
+
+
+def test_factors_of_pixels_keep_the_reshapes() -> None:
+    normalized = plain(cut_values(1, 15, 4, 8), (1, 3), 1, 15, 4, 8)
+    value = reshape(call("MUL", normalized, w(1, 15, 1, 1)), 1, 3, 5, 32)
+    assert operators(value, *BOTH) == "RESHAPE  tflgpu.normalization  RESHAPE  MUL  RESHAPE"
 
 
 @pytest.mark.parametrize("name", FIRST)
