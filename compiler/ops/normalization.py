@@ -125,6 +125,10 @@ def _rows(op: Op, target: Target) -> Launch:
 MOST_SLICES = 8
 """How many slices of groups a work-item takes, at most: it holds their sums."""
 
+MOST_ROWS = 32
+"""How many pixels are a block, at most: their squared distances from the first of them are at most
+as many times the variance, so that few of its digits cancel."""
+
 
 def _sizes(op: Op) -> tuple[int, int, int, int] | None:
     """Batches, pixels, groups, and the channels of each; None if it is not over such groups."""
@@ -141,6 +145,8 @@ def _few_channels(op: Op, target: Target) -> str | None:
     sizes = _sizes(op)
     if sizes is None:
         return "the mean is not over pixels and groups of channels"
+    if not op.attrs["centered"]:
+        return "no mean is subtracted"
     *_, groups, size = sizes
     together = lcm(size, target.lanes)
     if groups * size % together or together > MOST_SLICES * target.lanes:
@@ -165,6 +171,7 @@ def _groups(op: Op, target: Target) -> Launch:
             "items": batches * parts,
             "parts": parts,
             "pixels": pixels,
+            "rows": max(rows for rows in range(1, MOST_ROWS + 1) if pixels % rows == 0),
             "columns": groups * size,
             "slices": together // target.lanes,
             "size": size,

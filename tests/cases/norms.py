@@ -143,6 +143,8 @@ def grouped_whole(norm: Norm, whole: Shape, cut: Shape, axes: Shape, gain: Shape
 
 GROUPS: dict[str, tuple[Shape, Shape, Shape, Shape]] = {
     "4 channels": ((2, 5, 7, 64), (2, 35, 16, 4), (1, 3), (64,)),
+    "4 channels of 64 pixels": ((1, 8, 8, 64), (1, 64, 16, 4), (1, 3), (64,)),
+    "4 channels of 41 pixels": ((1, 1, 41, 64), (1, 41, 16, 4), (1, 3), (64,)),
     "3 channels": ((1, 5, 7, 96), (1, 5, 7, 32, 3), (1, 2, 4), (96,)),
     "5 channels": ((2, 3, 5, 80), (2, 15, 16, 5), (1, 3), (80,)),
     "32 channels": ((1, 3, 5, 96), (1, 15, 3, 32), (1, 3), (96,)),
@@ -161,6 +163,9 @@ def groups() -> Iterator[Case]:
     for name in ("3 channels", "4 channels", "channels of ragged rows"):
         value = grouped_whole(batches, *GROUPS[name])
         yield Case("recognized", f"norm of groups of {name}, gain and offset within", value)
+    far = call("ADD", x(1, 8, 8, 64), number(100))
+    value = reshape(layers(reshape(far, 1, 64, 16, 4), (1, 3), w(16, 4), w(16, 4)), 1, 8, 8, 64)
+    yield Case("recognized", "norm of groups of 4 channels far from zero", value)
     name = "root mean square of groups of 4 channels"
     yield Case("recognized", name, grouped(root_mean_square, *GROUPS["4 channels"]))
 
