@@ -145,7 +145,7 @@ class ElementCodec(Codec, ABC):
         The index is `aligned` if it is a multiple of the lanes.
         """
         value = self._integers(memory, self._whole_numbers, value)
-        return memory.do("store_lanes", place, value)
+        return memory.do("set_lanes_at" if self.stored == FLOAT else "store_lanes", place, value)
 
     def save_some(
         self, memory: Buffer, start: Expression, value: Expression, lanes: range

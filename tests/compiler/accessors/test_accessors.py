@@ -260,7 +260,7 @@ def test_whole_numbers_are_floats_in_kernels(
         (
             OPENCL,
             7,
-            "int to = gx * 7 + gs * 4; if (gs < 1) store_lanes(x, to, v); "
+            "int to = gx * 7 + gs * 4; if (gs < 1) set_lanes_at(x, to, v); "
             "else vstore3(v.xyz, 0, x + to);",
         ),
         (
