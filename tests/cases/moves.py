@@ -215,10 +215,11 @@ def transposes() -> Iterator[Case]:
         yield Case("TRANSPOSE", f"{order}", call("TRANSPOSE", x(*shape), ints(*order)))
     wide = call("TRANSPOSE", x(2, 3, 5, 32), ints(0, 2, 1, 3))
     yield Case("TRANSPOSE", "pixels of whole slices", wide)
-    windows = call("TRANSPOSE", x(1, 4, 8, 4, 8, 48), ints(0, 1, 3, 2, 4, 5))
-    yield Case("TRANSPOSE", "windows", windows)
-    beside = call("CONCATENATION", windows, x(1, 4, 4, 8, 8, 48), axis=5)
-    yield Case("TRANSPOSE", "windows beside others", beside)
+    for columns in (48, 20):
+        windows = call("TRANSPOSE", x(1, 4, 8, 4, 8, columns), ints(0, 1, 3, 2, 4, 5))
+        yield Case("TRANSPOSE", f"windows of {columns} channels", windows)
+        beside = call("CONCATENATION", windows, x(1, 4, 4, 8, 8, columns), axis=5)
+        yield Case("TRANSPOSE", f"windows of {columns} channels beside others", beside)
     few_rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
         ((1, 3, 5, 32), (0, 2, 3, 1)),
         ((2, 4, 3, 48), (0, 2, 3, 1)),
