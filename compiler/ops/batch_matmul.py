@@ -38,7 +38,7 @@ ROWS = 4
 """Adjacent rows of the result of which a GPU's work-item computes a slice."""
 
 ROWS_OF_ROWS = 4
-"""Adjacent rows of the result of which a work-item computes COLUMNS, each in a slice of its own."""
+"""Adjacent rows of the result of which a work-item computes columns, each in a slice of its own."""
 
 
 def matrices(op: Op) -> tuple[int, int, int]:
@@ -97,18 +97,19 @@ def _tile(
 
 def _launch(
     op: Op,
+    target: Target,
     template: str,
     columns_each: int,
     rows_each: int,
     variables: Mapping[str, object],
-    rows_first: bool = False,
 ) -> Launch:
     """A launch whose work-items compute so many columns of so many rows of row-major matrices.
 
-    Those next to each other compute neighbouring columns, or rows with `rows_first`.
+    On a processor those next to each other compute neighbouring rows, so that what they read of the
+    second operand stays in its cache, and on GPUs columns.
     """
     rows, inner, columns = matrices(op)
-    batches = op.output.shape[:-2]
+    batches, rows_first = op.output.shape[:-2], target.on_processor
     across, down = -(-columns // columns_each), -(-rows // rows_each)
     return Launch.of(
         op,
@@ -133,7 +134,7 @@ def _launch(
 def _build(op: Op, target: Target) -> Launch:
     transposed = bool(op.attrs.get("adj_y", False))
     variables = {"tile": COLUMNS, "b_transposed": transposed}
-    return _launch(op, "matmul/batch_matmul.jinja", COLUMNS, 1, variables)
+    return _launch(op, target, "matmul/batch_matmul.jinja", COLUMNS, 1, variables)
 
 
 def _slices_of_columns(op: Op, target: Target) -> str | None:
@@ -145,17 +146,11 @@ def _slices_of_columns(op: Op, target: Target) -> str | None:
 
 
 def _build_columns(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    """On a processor the columns that a tile reads stay in its cache for all rows."""
     tile = _tile(op, target, shape)
+    template, each = "matmul/batch_matmul_columns.jinja", tile.slices * target.lanes
     in_slices = no_row_slices(op, target, op.epilogue_inputs) is None
-    return _launch(
-        op,
-        "matmul/batch_matmul_columns.jinja",
-        tile.slices * target.lanes,
-        tile.pixels,
-        {"tile": tile, "in_slices": in_slices},
-        rows_first=target.on_processor,
-    )
+    variables = {"tile": tile, "in_slices": in_slices}
+    return _launch(op, target, template, each, tile.pixels, variables)
 
 
 def _slices_of_products(op: Op, target: Target) -> str | None:
@@ -168,9 +163,10 @@ def _slices_of_products(op: Op, target: Target) -> str | None:
 
 def _build_products(op: Op, target: Target) -> Launch:
     rows, _, columns = matrices(op)
-    rows_each, each = min(ROWS_OF_ROWS, rows), min(COLUMNS, columns)
+    most = target.device.accumulators // ROWS_OF_ROWS if target.on_processor else COLUMNS
+    rows_each, each = min(ROWS_OF_ROWS, rows), min(most, columns)
     template = "matmul/batch_matmul_products.jinja"
-    return _launch(op, template, each, rows_each, {"columns_each": each})
+    return _launch(op, target, template, each, rows_each, {"columns_each": each})
 
 
 def _rows_of_slices(op: Op, target: Target) -> str | None:
