@@ -117,10 +117,16 @@ class Lines:
         return replace(launch, heavy=columns >= LONG_ROW)
 
     def by_columns(self, target: Target, axes: Collection[int]) -> Launch:
-        """Along axes before the last one, a slice of neighbouring lines at a time."""
+        """Along axes before the last one, a slice of neighbouring lines at a time.
+
+        Rows of whole slices are one, where they neighbour each other. Others may have gaps between.
+        """
         shape, walked = _merged(self.shape, axes)
-        kept = prod(size for axis, size in enumerate(shape) if axis not in walked)
-        lines = kept // target.lanes
+        if self.shape[-1] % target.lanes:
+            shape, walked = _merged(self.shape[:-1], axes)
+            shape += self.shape[-1:]
+        outer = prod(size for axis, size in enumerate(shape[:-1]) if axis not in walked)
+        lines = outer * slice_count(shape[-1], target)
         variables = {"shape": shape, "walked": walked, "lines": lines}
         return self._launch("reduce/columns.jinja", "_columns", linear_grid(lines), 0, variables)
 

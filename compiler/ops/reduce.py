@@ -40,7 +40,7 @@ from .lines import (
     team_size,
     too_few_parts,
 )
-from .row_slices import no_row_slices, no_whole_rows
+from .row_slices import no_long_rows, no_row_slices
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def _across_rows(op: Op, target: Target) -> str | None:
     shape = op.operand(0).shape
     if not shape or len(shape) - 1 in axes(op) or shape[-1] != op.output.shape[-1]:
         return "it reduces the last axis"
-    return no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
+    return no_long_rows(op, target, op.epilogue_inputs, op.operand(0))
 
 
 def _quotient(row: Reduction, count: int, integers: bool) -> Formula:

@@ -21,7 +21,7 @@ from .base import (
 )
 from .elementwise import flattens, rank_fits
 from .lines import LARGEST, SUM, Lines, group_size, too_few_parts
-from .row_slices import no_long_rows, no_whole_rows
+from .row_slices import no_long_rows
 
 
 def softmax_axis(op: Op) -> int:
@@ -83,7 +83,7 @@ def _channels(op: Op, target: Target) -> str | None:
 def _across_rows(op: Op, target: Target) -> str | None:
     if softmax_axis(op) == len(op.output.shape) - 1:
         return "it is along the rows"
-    return no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
+    return no_long_rows(op, target, op.epilogue_inputs, op.operand(0))
 
 
 def _lines(op: Op) -> Lines:

@@ -78,6 +78,7 @@ def softmaxes() -> Iterator[Case]:
     yield Case("SOFTMAX", "deep values", deep)
     for shape, *order in (
         ((2, 3, 7, 32), 0, 1, 3, 2),
+        ((2, 3, 7, 37), 0, 1, 3, 2),
         ((2, 3, 5, 2, 32), 0, 4, 2, 3, 1),
         ((3, 2, 80), 0, 2, 1),
     ):

@@ -38,6 +38,10 @@ def rows() -> Iterator[Case]:
         powers = call("SOFTMAX", x(*shape), beta=0.5)
         row = call("MUL", powers, known(np.arange(columns, dtype=np.float32)))
         yield Case("SOFTMAX", f"rank 5 of {columns}", call("ADD", row, x(1, 3, 2, 5, 1)))
+    for axes in ((0,), (1,), (0, 2)):
+        sums = call("SUM", x(2, 3, 5, 37), ints(*axes), keep_dims=True)
+        row = call("MUL", sums, known(np.arange(37, dtype=np.float32)))
+        yield Case("SUM", f"along {axes}, across ragged rows", call("ADD", row, x(2, 3, 5, 1)))
     moved = call("RELU", transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4))
     yield Case("TRANSPOSE", "whole rows", with_operands(moved))
     part = call("SLICE", x(1, 3, 2, 5, 70), ints(0, 0, 0, 0, 5), ints(*WHOLE))

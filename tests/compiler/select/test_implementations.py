@@ -191,7 +191,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (ACROSS_ROWS, "gpu", ["softmax_linear"]),
         (SUMS_ACROSS_ROWS, "cpu_avx512", ["reduce_columns"]),
         (SUMS_ACROSS_ROWS, "gpu", ["reduce_linear"]),
-        (SUMS_OF_RAGGED_ROWS, "cpu_avx512", ["reduce_linear"]),
+        (SUMS_OF_RAGGED_ROWS, "cpu_avx512", ["reduce_columns"]),
         (SUMS_OF_ROWS, "cpu_avx512", ["reduce_rows"]),
         (SUMS_OF_ROWS, "gpu", ["reduce_group_linear"]),
         (SUMS_OF_SEVERAL_ROWS, "cpu_avx512", ["reduce_rows"]),
