@@ -163,7 +163,8 @@ def _slices_of_products(op: Op, target: Target) -> str | None:
 
 def _build_products(op: Op, target: Target) -> Launch:
     rows, _, columns = matrices(op)
-    most = target.device.accumulators // ROWS_OF_ROWS if target.on_processor else COLUMNS
+    # At least two share what is loaded of the rows.
+    most = max(target.device.accumulators // ROWS_OF_ROWS, 2)
     rows_each, each = min(ROWS_OF_ROWS, rows), min(most, columns)
     template = "matmul/batch_matmul_products.jinja"
     return _launch(op, target, template, each, rows_each, {"columns_each": each})
