@@ -14,6 +14,7 @@ from .base import (
     ANY,
     LINEAR,
     NO_TRAITS,
+    Build,
     Implementation,
     Infer,
     Launch,
@@ -138,11 +139,19 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
-    def merged_rows(op: Op, target: Target) -> list[tuple[Move, Shape]]:
-        return [move.merged(source(op).shape, target.lanes) for move in moves(op)]
+    def merged(op: Op, target: Target) -> list[Source]:
+        """Where rows come from, with as few axes as slices of them allow."""
+        return [Source(*move.merged(source(op).shape, target.lanes)) for move in moves(op)]
+
+    def in_slices(build: Callable[[Launch, Source, Target], Launch]) -> Build:
+        def launches(op: Op, target: Target) -> Sequence[Launch]:
+            pairs = zip(linear(op, target), merged(op, target), strict=True)
+            return [build(launch, each, target) for launch, each in pairs]
+
+        return launches
 
     def in_rows(op: Op, target: Target) -> str | None:
-        for move, _ in merged_rows(op, target):
+        for move in (each.move for each in merged(op, target)):
             columns = move.shape[-1] if move.shape else 1
             if columns < (target.lanes if op.epilogue else SHORTEST_ROW):
                 return f"rows of {columns} elements are too short"
@@ -150,27 +159,11 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 return "the elements of a row are not at equal distances"
         return no_row_slices(op, target, op.epilogue_inputs, source(op))
 
-    def rows(op: Op, target: Target) -> Sequence[Launch]:
-        return [
-            _by_rows(launch, Source(move, shape), target)
-            for launch, (move, shape) in zip(
-                linear(op, target), merged_rows(op, target), strict=True
-            )
-        ]
-
     def in_squares(op: Op, target: Target) -> str | None:
-        for move, shape in merged_rows(op, target):
-            if isinstance(across := _across(move, shape, target.lanes), str):
+        for each in merged(op, target):
+            if isinstance(across := _across(each, target.lanes), str):
                 return across
         return no_row_slices(op, target, op.epilogue_inputs, source(op))
-
-    def squares(op: Op, target: Target) -> Sequence[Launch]:
-        return [
-            _by_squares(launch, Source(move, shape), target)
-            for launch, (move, shape) in zip(
-                linear(op, target), merged_rows(op, target), strict=True
-            )
-        ]
 
     def few_rows(op: Op, target: Target) -> str | None:
         if any(not _turns_few_rows(move, source(op).shape, target.lanes) for move in moves(op)):
@@ -190,8 +183,8 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
     return (
         Implementation("move", sliced, whole_images),
         row_major("move_columns", side_by_side, few_rows),
-        row_major("move_squares", squares, in_squares),
-        row_major("move_rows", rows, in_rows),
+        row_major("move_squares", in_slices(_by_squares), in_squares),
+        row_major("move_rows", in_slices(_by_rows), in_rows),
         row_major("move_linear", linear),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
     )
@@ -240,16 +233,16 @@ def _by_rows(launch: Launch, source: Source, target: Target) -> Launch:
     return replace(launch, template="move/move_rows.jinja", grid=grid, variables=variables)
 
 
-def _across(move: Move, shape: Shape, lanes: int) -> int | str:
-    """The axis along which a result has neighbours of an input of this shape, if slices fit there
-    and along the last axis; otherwise what is in the way."""
-    last = len(move.shape) - 1
-    if move.fill is not None or any(axis.fold for axis in move.axes):
+def _across(source: Source, lanes: int) -> int | str:
+    """The axis along which a result has neighbours of the input, if slices fit there and along the
+    last axis; otherwise what is in the way."""
+    axes, shape = source.move.axes, source.move.shape
+    if source.move.fill is not None or any(axis.fold for axis in axes):
         return "it does not only turn elements"
-    if len({axis.of for axis in move.axes if axis.step}) < len(move.axes):
+    if len({axis.of for axis in axes if axis.step}) < len(axes):
         return "it takes elements along a diagonal"
-    for axis, apart in enumerate(strides(move, shape)[:-1]):
-        if apart == 1 and min(move.shape[axis], move.shape[last]) >= lanes:
+    for axis, apart in enumerate(strides(source.move, source.shape)[:-1]):
+        if apart == 1 and min(shape[axis], shape[-1]) >= lanes:
             return axis
     return f"no rows and columns of {lanes} elements and more change places"
 
@@ -261,8 +254,7 @@ def _by_squares(launch: Launch, source: Source, target: Target) -> Launch:
     long that each is on another page.
     """
     shape, lanes = source.move.shape, target.lanes
-    across = _across(source.move, source.shape, lanes)
-    last = len(shape) - 1
+    across, last = _across(source, lanes), len(shape) - 1
     turned = (across, last) if shape[last] > PAGE else (last, across)
     order = [*(axis for axis in range(last) if axis != across), *turned]
     squares = [slice_count(shape[n], target) if n in turned else shape[n] for n in order]
