@@ -121,17 +121,17 @@ class KernelSource:
 
     @property
     def text(self) -> str:
-        """The body as it stands in a file."""
-        return self.printed.body
+        """The body as it stands in a file; in WGSL, everything but the comment."""
+        return self._framed("wgsl", wgsl=wgsl) if self.language == WGSL else self.printed.body
 
     def frame(self, name: str, comment: str) -> str:
         """The kernel's file with a hole for the body, starting with a comment."""
         if self.language == WGSL:
-            return self._framed("wgsl", name, comment=comment, printed=self.printed, wgsl=wgsl)
+            return f"{comment}\n{HOLE}"
         entries = defined(self.intrinsics, self.language)
         return self._framed(
             str(self.language),
-            name,
+            name=name,
             comment=comment,
             definitions=definitions(self.intrinsics, self.language, self.lanes, name),
             macros=[entry.name for entry in entries],
@@ -141,8 +141,8 @@ class KernelSource:
     def functions(self, name: str) -> str:
         """OpenCL functions `name`_item, with a hole for the body, and, if a group has several
         work-items, `name`_group."""
-        return self._framed("opencl_functions", name)
+        return self._framed("opencl_functions", name=name)
 
-    def _framed(self, frame: str, name: str, **context: object) -> str:
+    def _framed(self, frame: str, **context: object) -> str:
         template = environment().get_template(f"dialects/{frame}.jinja")
-        return template.render(kernel=self, name=name, body=HOLE, **context)
+        return template.render(kernel=self, body=HOLE, **context)

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from ...runtime.cache.variant import WEIGHTS, Variant
+from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.plan.storage import WORD, device_dtype, whole_words
@@ -20,8 +22,6 @@ FORMAT = 2
 """Of NAME.json."""
 DEMO = "demo"
 """The folder of the modules of the demo, which are the same for all models."""
-ENTRY = "main"
-"""What every kernel is called, so that those of several signatures have equal texts."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,14 @@ def _described(signatures: Sequence[Variant]) -> Mapping[str, object]:
     """The content of NAME.json."""
     plans = [variant.plan for variant in signatures]
     plan = plans[0]
-    texts = [
-        [_bare(variant.sources[kernel.file], kernel.name) for kernel in variant.plan.kernels]
+    kernels = [
+        [(_code(variant, each), each.name) for each in variant.plan.kernels]
         for variant in signatures
     ]
     names: dict[str, str] = {}
-    for own, other in zip(plans, texts, strict=True):
-        for kernel, text in zip(own.kernels, other, strict=True):
-            names.setdefault(text, kernel.name)
-    numbers = {text: number for number, text in enumerate(names)}
+    for code, name in chain(*kernels):
+        names.setdefault(code, name)
+    numbers = {code: number for number, code in enumerate(names)}
     return {
         "format": FORMAT,
         "model": plan.model,
@@ -94,17 +93,16 @@ def _described(signatures: Sequence[Variant]) -> Mapping[str, object]:
         "needs": _needs(plans),
         "kernels": [{"name": name, "code": code} for code, name in names.items()],
         "signatures": [
-            _signature(plan, [numbers[text] for text in each])
-            for plan, each in zip(plans, texts, strict=True)
+            _signature(plan, [numbers[code] for code, _ in each])
+            for plan, each in zip(plans, kernels, strict=True)
         ],
     }
 
 
-def _bare(text: str, name: str) -> str:
-    """A kernel without its header comment and its name, which tell equal kernels apart."""
-    lines = text.splitlines(keepends=True)
-    start = next(number for number, line in enumerate(lines) if not line.startswith("//"))
-    return "".join(lines[start:]).strip().replace(f"fn {name}(", f"fn {ENTRY}(")
+def _code(variant: Variant, kernel: Kernel) -> str:
+    """A kernel without the comment at its top, which tells equal ones apart."""
+    (body,) = kernel.bodies
+    return variant.sources[kernel.file].encode()[body.start :][: body.size].decode()
 
 
 def _signature(plan: Plan, kernels: Sequence[int]) -> Mapping[str, object]:

@@ -7,7 +7,7 @@ from .codec import Digest, Extent, UInt32
 @dataclass(frozen=True)
 class Body:
     """The statements of a kernel in a file: everything between its signature and its closing
-    brace."""
+    brace; in WGSL, everything but the comment at the top."""
 
     kernel: UInt32
     """Index into `Plan.kernels`."""
@@ -22,7 +22,7 @@ class Kernel:
     """One source file with one entry point."""
 
     name: str
-    """The entry point."""
+    """The entry point; in GLSL and WGSL, where that is main, a name for people."""
     file: str
     """Path in the plan's folder, such as kernels/003_conv_2d.cl."""
     sha256: Digest

@@ -97,8 +97,9 @@ class WebGPUDevice(Device):
         with self._doing(f"compiling {kernel.file}"):
             try:
                 module = self._device.create_shader_module(label=kernel.name, code=source)
-                stage = {"module": module, "entry_point": kernel.name}
-                pipeline = self._device.create_compute_pipeline(layout="auto", compute=stage)
+                pipeline = self._device.create_compute_pipeline(
+                    layout="auto", compute={"module": module}
+                )
             except wgpu.GPUValidationError as error:
                 raise BuildError(kernel.file, _log(error), source) from error
             return Program(pipeline, pipeline.get_bind_group_layout(0))

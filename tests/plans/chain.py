@@ -89,7 +89,7 @@ def shader(arrays: str, body: str, head: str = "", group: str = "1, 1, 1") -> st
     return "\n".join(lines)
 
 
-def module(name: str, arrays: str, body: str, beside: str = "") -> str:
+def module(arrays: str, body: str, beside: str = "") -> str:
     """A kernel in WGSL: storage buffers of floats, the last one written, and a statement.
 
     `beside` is a buffer of which the kernel writes another part.
@@ -101,7 +101,7 @@ def module(name: str, arrays: str, body: str, beside: str = "") -> str:
         lines.append(f"@group(0) @binding({binding}) var<storage, {access}> {array}: array<f32>;")
     lines += [
         "@compute @workgroup_size(1)",
-        f"fn {name}(@builtin(global_invocation_id) id: vec3u) {{",
+        "fn main(@builtin(global_invocation_id) id: vec3u) {",
     ]
     lines += ["  let i = id.x;", f"  {body}", "}", ""]
     return "\n".join(lines)
@@ -119,11 +119,9 @@ CHAIN = {
         "kernels/002_subtract.comp": shader("a b y", "y[i] = 3.0 * a[i] - b[i];"),
     },
     "wgsl": {
-        "kernels/000_add.wgsl": module("add", "a b y", "y[i] = a[i] + b[i];"),
-        "kernels/001_scale.wgsl": module(
-            "scale", "x weights y", "y[i] = 2.0 * x[i] * weights[i];", "x"
-        ),
-        "kernels/002_subtract.wgsl": module("subtract", "a b y", "y[i] = 3.0 * a[i] - b[i];"),
+        "kernels/000_add.wgsl": module("a b y", "y[i] = a[i] + b[i];"),
+        "kernels/001_scale.wgsl": module("x weights y", "y[i] = 2.0 * x[i] * weights[i];", "x"),
+        "kernels/002_subtract.wgsl": module("a b y", "y[i] = 3.0 * a[i] - b[i];"),
     },
 }
 """The kernel files of `chain` for each target."""

@@ -433,7 +433,8 @@ static tflgpu_status compile_kernel(webgpu_session *session, uint32_t index, tfl
   source.chain.sType = WGPUSType_ShaderSourceWGSL;
   source.code = view(text);
   described.nextInChain = &source.chain;
-  described.label = pipeline.label = pipeline.compute.entryPoint = view(kernel->name);
+  described.label = pipeline.label = view(kernel->name);
+  pipeline.compute.entryPoint = view(NULL); /* the only one */
   watch(session);
   pipeline.compute.module = wgpuDeviceCreateShaderModule(session->device, &described);
   status = check(session, "compiling", &told);

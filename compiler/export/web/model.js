@@ -102,7 +102,7 @@ function compiled(device, kernels, onprogress) {
     const module = device.createShaderModule({label: name, code});
     try {
       return await device.createComputePipelineAsync({
-        label: name, layout: "auto", compute: {module, entryPoint: "main"}});
+        label: name, layout: "auto", compute: {module}});
     } catch (error) {
       const {messages} = await module.getCompilationInfo();
       const said = messages.map((each) => `line ${each.lineNum}: ${each.message}`).join("\n");
@@ -353,7 +353,7 @@ function pictureReader(device, buffer, width, height, channels) {
       words[place] = word;
     }`;
   const pipeline = device.createComputePipeline({
-    layout: "auto", compute: {module: device.createShaderModule({code}), entryPoint: "main"}});
+    layout: "auto", compute: {module: device.createShaderModule({code})}});
   const bindings = device.createBindGroup({layout: pipeline.getBindGroupLayout(0), entries: [
     {binding: 0, resource: texture.createView()}, {binding: 1, resource: {buffer}}]});
   const lines = Math.ceil(count / row);

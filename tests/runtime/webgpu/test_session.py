@@ -48,7 +48,7 @@ def test_a_limit_that_is_too_low(tmp_path: Path, folder: Path, callers: Any) -> 
 def test_build_error(tmp_path: Path, webgpu_device: str) -> None:
     parts = chain(target="wgsl")
     file = "kernels/001_scale.wgsl"
-    source = module("scale", "x weights y", "y[i] = nothing;", beside="x")
+    source = module("x weights y", "y[i] = nothing;", beside="x")
     first, _, third = parts.plan.kernels
     parts = parts.replacing(kernels=(first, kernel("scale", file, source), third))
     with pytest.raises(BuildError) as caught:
