@@ -38,6 +38,37 @@ tflgpu_status tflgpu_out_of_memory(tflgpu_error *error) {
   return tflgpu_fail(error, TFLGPU_OUT_OF_MEMORY, "the host is out of memory");
 }
 
+tflgpu_status tflgpu_no_device(tflgpu_error *error, const char *api, const char *wanted,
+                               const char *advice) {
+  if (wanted)
+    return tflgpu_fail(error, TFLGPU_NO_DRIVER, "no %s device has \"%s\" in its name", api, wanted);
+  return tflgpu_fail(error, TFLGPU_NO_DRIVER, "there is no %s device%s", api, advice);
+}
+
+tflgpu_status tflgpu_rejected(const tflgpu_session *session, const tflgpu_kernel *kernel,
+                              const char *log, tflgpu_error *error) {
+  return tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n%s",
+                     session->device.name, kernel->name, session->model->name, log);
+}
+
+/* -- what drivers may lack ------------------------------------------------------------------ */
+
+tflgpu_status tflgpu_enter(tflgpu_session *session, tflgpu_error *error) {
+  const tflgpu_backend *backend = session->model->backend;
+  return backend->enter ? backend->enter(session, error) : TFLGPU_OK;
+}
+
+void tflgpu_leave(tflgpu_session *session) {
+  const tflgpu_backend *backend = session->model->backend;
+  if (backend->leave) backend->leave(session);
+}
+
+void tflgpu_find(tflgpu_session *session, const char *name, void *function) {
+  const tflgpu_backend *backend = session->model->backend;
+  memset(function, 0, sizeof(void (*)(void)));
+  if (backend->find) backend->find(session, name, function);
+}
+
 /* -- libraries ------------------------------------------------------------------------------ */
 
 void *tflgpu_open_library(const char *const *names, size_t count) {
@@ -440,6 +471,10 @@ size_t tflgpu_place(const tflgpu_model *model, int region, uint32_t index) {
   }
 }
 
+void *tflgpu_buffer(const tflgpu_session *session, const tflgpu_argument *argument) {
+  return session->buffers[tflgpu_place(session->model, argument->region, argument->index)];
+}
+
 static size_t buffer_count(const tflgpu_model *model) {
   return tflgpu_place(model, TFLGPU_STATE, model->variable_count);
 }
@@ -616,23 +651,24 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
   if ((status = find_weights(session, options, error)) ||
       (status = backend->open(session, options, error)))
     return status;
+  session->opened = 1;
   if (!(status = choose_variant(session, error)) && !(status = prepare(session, error)))
     status = reset(session, error);
-  backend->leave(session);
+  tflgpu_leave(session);
   return status;
 }
 
 /* Loads another signature than the one that was opened. */
 static tflgpu_status start_beside(tflgpu_session *session, tflgpu_session *first,
                                   tflgpu_error *error) {
-  const tflgpu_backend *backend = session->model->backend;
-  tflgpu_status status = backend->share(session, first, error);
+  tflgpu_status status = session->model->backend->share(session, first, error);
   if (status) return status;
+  session->opened = 1;
   session->first = first;
   session->device = first->device;
   if (!(status = choose_same_variant(session, error)) && !(status = prepare(session, error)))
     status = share_variables(session, error);
-  backend->leave(session);
+  tflgpu_leave(session);
   return status;
 }
 
@@ -663,12 +699,12 @@ tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *opt
 static void close_one(tflgpu_session *session) {
   const tflgpu_backend *backend = session->model->backend;
   size_t i;
-  if (!backend->enter(session, NULL)) {
+  if (session->opened && !tflgpu_enter(session, NULL)) {
     backend->finish(session, NULL);
     if (session->schedule) backend->discard(session);
     for (i = 0; session->own && i < buffer_count(session->model); i++)
       if (session->own[i]) backend->release(session, session->own[i]);
-    backend->leave(session);
+    tflgpu_leave(session);
   }
   backend->close(session);
   unmap(session->mapped, session->mapped_size);
@@ -869,13 +905,13 @@ static tflgpu_status end(tflgpu_session *session, void *const *outputs, tflgpu_e
 static tflgpu_status enter(tflgpu_session *session, tflgpu_error *error) {
   if (!session) return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session is missing");
   tflgpu_fail(error, TFLGPU_OK, "%s", "");
-  return session->model->backend->enter(session, error);
+  return tflgpu_enter(session, error);
 }
 
 /* Leaves, with nothing left to run if a call has failed: the driver may still use arrays. */
 static tflgpu_status leave(tflgpu_session *session, tflgpu_status status) {
   if (status) session->model->backend->finish(session, NULL);
-  session->model->backend->leave(session);
+  tflgpu_leave(session);
   return status;
 }
 

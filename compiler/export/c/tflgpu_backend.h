@@ -31,6 +31,8 @@ struct tflgpu_session {
   void **buffers;  /* in use, of each region and index, see tflgpu_place */
   void **own;      /* those that the session has made; inputs and outputs can be the caller's */
   int32_t **words; /* of each input, then output, narrower than its buffer; else NULL */
+  void *context;   /* the cl_context; NULL with other drivers */
+  int opened;      /* the device is open */
   int running;     /* a run has been started, and not been waited for */
   int restored;
   char *cache_folder;
@@ -39,7 +41,7 @@ struct tflgpu_session {
 };
 
 /* A driver. Each function returns a status unless said otherwise. All but `open`, `share`, `enter`
- * and `close` are called between `enter` and `leave`. */
+ * and `close` are called between `enter` and `leave`. What a driver does not need is NULL. */
 struct tflgpu_backend {
   size_t session_size;
   /* Loads the driver, opens a device, describes it in the session, and enters. */
@@ -47,10 +49,9 @@ struct tflgpu_backend {
   /* Uses the device of another session, which is closed later, and enters. */
   tflgpu_status (*share)(tflgpu_session *, tflgpu_session *with, tflgpu_error *);
   int (*has_extension)(tflgpu_session *, const char *name);
-  int (*has_instruction)(tflgpu_session *, const char *name); /* NULL for none */
-  /* A function of the driver or of an extension, NULL if there is none. */
+  int (*has_instruction)(tflgpu_session *, const char *name);
+  /* Sets a pointer to a function of the driver or of an extension, to NULL if there is none. */
   void (*find)(tflgpu_session *, const char *name, void *function);
-  void *(*context)(tflgpu_session *); /* the cl_context; NULL on OpenGL ES */
   tflgpu_status (*enter)(tflgpu_session *, tflgpu_error *);
   void (*leave)(tflgpu_session *);
   void (*close)(tflgpu_session *); /* also after `open` or anything else has failed */
@@ -82,21 +83,38 @@ struct tflgpu_backend {
   tflgpu_status (*finish)(tflgpu_session *, tflgpu_error *);
 };
 
-/* The driver whose sessions have this type, and whose functions have these names; those that it may
- * lack are given. */
-#define TFLGPU_BACKEND(session, has_instruction, identify, restore, binary)                      \
+/* The driver whose sessions have this type, and whose functions have these names, and others. */
+#define TFLGPU_BACKEND(session, ...)                                                             \
   {                                                                                              \
-    sizeof(session), open_device, share_device, has_extension, has_instruction, find, context,   \
-        enter, leave, close_device, identify, compile, restore, binary, discard, allocate,       \
-        release, buffer_size, bind_steps, rebind, write_buffer, clear, launch, mark,             \
-        read_buffer, finish                                                                      \
+    .session_size = sizeof(session), .open = open_device, .share = share_device,                 \
+    .has_extension = has_extension, .close = close_device, .compile = compile,                   \
+    .discard = discard, .allocate = allocate, .release = release, .size = buffer_size,           \
+    .bind = bind_steps, .rebind = rebind, .write = write_buffer, .clear = clear,                 \
+    .launch = launch, .signal = mark, .read = read_buffer, .finish = finish, __VA_ARGS__         \
   }
 
 tflgpu_status tflgpu_fail(tflgpu_error *error, tflgpu_status status, const char *format, ...);
 tflgpu_status tflgpu_out_of_memory(tflgpu_error *error);
 
+/* That there is no device of an API with the wanted text in its name or, if that is NULL, none at
+ * all; `advice` follows that. */
+tflgpu_status tflgpu_no_device(tflgpu_error *error, const char *api, const char *wanted,
+                               const char *advice);
+
+/* That a driver rejects a kernel, with what it says. */
+tflgpu_status tflgpu_rejected(const tflgpu_session *session, const tflgpu_kernel *kernel,
+                              const char *log, tflgpu_error *error);
+
+/* What the backend's functions of the same names do, as far as it has them. */
+tflgpu_status tflgpu_enter(tflgpu_session *session, tflgpu_error *error);
+void tflgpu_leave(tflgpu_session *session);
+void tflgpu_find(tflgpu_session *session, const char *name, void *function);
+
 /* Where the buffer of a region stands in `buffers`. */
 size_t tflgpu_place(const tflgpu_model *model, int region, uint32_t index);
+
+/* The buffer that an argument is in. */
+void *tflgpu_buffer(const tflgpu_session *session, const tflgpu_argument *argument);
 
 /* The first of some libraries that is there; NULL if none is. It stays loaded: drivers do not
  * survive being unloaded. */

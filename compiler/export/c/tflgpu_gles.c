@@ -135,7 +135,6 @@ typedef struct gles_session {
   void *display, *context; /* the context is NULL if the caller's is used */
   int borrowed;            /* the context is that of another session */
   current before;          /* what `leave` makes current again */
-  int ready;               /* the device is open */
   uint32_t *programs;      /* of each kernel */
 } gles_session;
 
@@ -182,8 +181,6 @@ static tflgpu_status enter(tflgpu_session *shared, tflgpu_error *error) {
   enum { MOST = 16 };
   gles_session *session = gles(shared);
   int i;
-  if (!session->ready)
-    return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session is not open");
   if (session->context) {
     if (make_current(session)) return TFLGPU_OK;
     return tflgpu_fail(error, TFLGPU_DRIVER_ERROR,
@@ -336,11 +333,7 @@ static tflgpu_status choose_context(gles_session *session, const char *wanted,
   }
   session->display = best_display;
   session->context = best_context;
-  if (best) return TFLGPU_OK;
-  if (wanted)
-    return tflgpu_fail(error, TFLGPU_NO_DRIVER, "no OpenGL ES 3.1 device has \"%s\" in its name",
-                       wanted);
-  return tflgpu_fail(error, TFLGPU_NO_DRIVER, "there is no OpenGL ES 3.1 device");
+  return best ? TFLGPU_OK : tflgpu_no_device(error, "OpenGL ES 3.1", wanted, "");
 }
 
 static uint64_t limit(const gles_session *session, uint32_t name) {
@@ -377,11 +370,6 @@ static void find(tflgpu_session *shared, const char *name, void *function) {
   find_function(&gles(shared)->egl, name, function);
 }
 
-static void *context(tflgpu_session *shared) {
-  (void)shared;
-  return NULL;
-}
-
 /* -- compiled kernels ----------------------------------------------------------------------- */
 
 static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
@@ -406,27 +394,14 @@ static int is_linked(const gles_session *session, uint32_t program) {
   return linked;
 }
 
-/* Adds the driver's words, of a shader or program, to an error that a kernel was rejected. */
-static tflgpu_status rejected(gles_session *session, const tflgpu_kernel *kernel, uint32_t object,
-                              void(GL_CALL *log)(uint32_t, int32_t, int32_t *, char *),
-                              tflgpu_error *error) {
-  tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n",
-              session->shared.device.name, kernel->name, session->shared.model->name);
-  if (error) {
-    size_t used = strlen(error->message);
-    log(object, (int32_t)(sizeof error->message - used), NULL, error->message + used);
-  }
-  return TFLGPU_BUILD_FAILED;
-}
-
 static tflgpu_status compile_kernel(gles_session *session, uint32_t index, tflgpu_error *error) {
   const gl_driver *gl = &session->gl;
   const tflgpu_schedule *schedule = session->shared.schedule;
   const tflgpu_kernel *kernel = &schedule->kernels[index];
   const uint32_t shader = gl->CreateShader(GL_COMPUTE_SHADER);
   const uint32_t program = session->programs[index] = gl->CreateProgram();
-  int32_t compiled = 0;
-  tflgpu_status status = TFLGPU_OK;
+  int32_t compiled = 0, linked = 0;
+  char log[4096] = "";
   gl->ShaderSource(shader, (int32_t)kernel->source_count, schedule->source + kernel->first_source,
                    NULL);
   gl->CompileShader(shader);
@@ -435,13 +410,14 @@ static tflgpu_status compile_kernel(gles_session *session, uint32_t index, tflgp
     gl->ProgramParameteri(program, GL_PROGRAM_BINARY_RETRIEVABLE_HINT, 1);
     gl->AttachShader(program, shader);
     gl->LinkProgram(program);
-    if (!is_linked(session, program))
-      status = rejected(session, kernel, program, gl->GetProgramInfoLog, error);
+    linked = is_linked(session, program);
+    if (!linked) gl->GetProgramInfoLog(program, (int32_t)sizeof log, NULL, log);
   } else {
-    status = rejected(session, kernel, shader, gl->GetShaderInfoLog, error);
+    gl->GetShaderInfoLog(shader, (int32_t)sizeof log, NULL, log);
   }
   gl->DeleteShader(shader);
-  return status ? status : check(session, kernel->name, error);
+  return linked ? check(session, kernel->name, error)
+                : tflgpu_rejected(&session->shared, kernel, log, error);
 }
 
 static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
@@ -618,11 +594,9 @@ static void launch_step(gles_session *session, const tflgpu_step *step) {
   gl->UseProgram(session->programs[step->kernel]);
   for (i = 0; i < step->argument_count; i++) {
     const tflgpu_argument *argument = &shared->schedule->arguments[step->first_argument + i];
-    void *buffer =
-        shared->buffers[tflgpu_place(shared->model, argument->region, argument->index)];
     /* OpenGL has no empty ranges; a kernel never reads an empty argument. */
-    gl->BindBufferRange(GL_SHADER_STORAGE_BUFFER, i, named(buffer), (intptr_t)argument->offset,
-                        argument->size ? (intptr_t)argument->size : 4);
+    gl->BindBufferRange(GL_SHADER_STORAGE_BUFFER, i, named(tflgpu_buffer(shared, argument)),
+                        (intptr_t)argument->offset, argument->size ? (intptr_t)argument->size : 4);
   }
   gl->DispatchCompute(step->grid[0] / step->group[0], step->grid[1] / step->group[1],
                       step->grid[2] / step->group[2]);
@@ -674,7 +648,6 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
   tflgpu_device *device = &shared->device;
   tflgpu_status status = open_context(session, options, error);
   if (status) return status;
-  session->ready = 1;
   if ((status = enter(shared, error))) return status;
   snprintf(device->name, sizeof device->name, "%s", text(session, GL_RENDERER));
   snprintf(device->vendor, sizeof device->vendor, "%s", text(session, GL_VENDOR));
@@ -699,7 +672,7 @@ static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
   session->gl = other->gl;
   session->display = other->display;
   session->context = other->context;
-  session->borrowed = session->ready = 1;
+  session->borrowed = 1;
   return enter(shared, error);
 }
 
@@ -710,4 +683,5 @@ static void close_device(tflgpu_session *shared) {
 }
 
 const tflgpu_backend tflgpu_gles =
-    TFLGPU_BACKEND(gles_session, NULL, identify, restore, read_binary);
+    TFLGPU_BACKEND(gles_session, .find = find, .enter = enter, .leave = leave,
+                   .identify = identify, .restore = restore, .binary = read_binary);

@@ -167,7 +167,7 @@ typedef struct driver {
 typedef struct opencl_session {
   tflgpu_session shared;
   driver cl;
-  cl_object device, context, queue, program;
+  cl_object device, queue, program;
   int addressed; /* whether kernels get addresses instead of pieces of buffers */
   cl_object *kernels;   /* of each step */
   cl_object *counters;  /* the buffer of each step that is a persistent kernel, else NULL */
@@ -285,10 +285,7 @@ static tflgpu_status choose_device(opencl_session *session, const char *wanted,
       session->device = devices[j];
     }
   }
-  if (best >= 0) return TFLGPU_OK;
-  if (wanted)
-    return tflgpu_fail(error, TFLGPU_NO_DRIVER, "no OpenCL device has \"%s\" in its name", wanted);
-  return tflgpu_fail(error, TFLGPU_NO_DRIVER, "there is no OpenCL device that can compile");
+  return best >= 0 ? TFLGPU_OK : tflgpu_no_device(error, "OpenCL", wanted, " that can compile");
 }
 
 /* The context and device of the caller's queue, which must run commands in order. */
@@ -308,7 +305,7 @@ static tflgpu_status borrow_queue(opencl_session *session, cl_object queue, tflg
                        "options.cl_queue runs commands in any order; make one without "
                        "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
   TRY(cl->RetainContext(context), "keeping the context of options.cl_queue");
-  session->context = context;
+  session->shared.context = context;
   TRY(cl->RetainCommandQueue(queue), "keeping options.cl_queue");
   session->queue = queue;
   return TFLGPU_OK;
@@ -451,8 +448,6 @@ static void find(tflgpu_session *shared, const char *name, void *function) {
   memcpy(function, &found, sizeof found);
 }
 
-static void *context(tflgpu_session *shared) { return opencl(shared)->context; }
-
 /* PoCL's compiler assembles instructions even if it takes the processor for an older one. */
 static int has_instruction(tflgpu_session *shared, const char *instruction) {
   char line[4096];
@@ -501,8 +496,8 @@ static int build(opencl_session *session) {
 static int restore(tflgpu_session *shared, const unsigned char *binary, size_t size) {
   opencl_session *session = opencl(shared);
   cl_int code = 0, status = 0;
-  session->program = session->cl.CreateProgramWithBinary(session->context, 1, &session->device,
-                                                         &size, &binary, &status, &code);
+  session->program = session->cl.CreateProgramWithBinary(
+      shared->context, 1, &session->device, &size, &binary, &status, &code);
   return session->program && !code && !status && build(session);
 }
 
@@ -529,7 +524,7 @@ static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
   cl_int code = 0;
   /* OpenCL takes pieces that it does not change. */
   session->program = cl->CreateProgramWithSource(
-      session->context, schedule->source_count, (const char **)(uintptr_t)schedule->source, NULL,
+      shared->context, schedule->source_count, (const char **)(uintptr_t)schedule->source, NULL,
       &code);
   if (!session->program) return driver_failed(error, "passing the kernels to the compiler", code);
   if (!build(session)) {
@@ -565,17 +560,17 @@ static char *address_of(const opencl_session *session, cl_object buffer) {
 /* A buffer in shared virtual memory; NULL if the driver has none for it. */
 static cl_object shared_buffer(const opencl_session *session, size_t size, const void *content) {
   const driver *cl = &session->cl;
-  void *address = cl->SVMAlloc(session->context, CL_MEM_READ_WRITE, size, 0);
+  void *address = cl->SVMAlloc(session->shared.context, CL_MEM_READ_WRITE, size, 0);
   cl_object buffer;
   cl_int code = 0;
   if (!address) return NULL;
-  buffer = cl->CreateBuffer(session->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
+  buffer = cl->CreateBuffer(session->shared.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
                             address, &code);
   if (buffer && (!content || !cl->EnqueueWriteBuffer(session->queue, buffer, 1, 0, size, content, 0,
                                                      NULL, NULL)))
     return buffer;
   if (buffer) cl->ReleaseMemObject(buffer);
-  cl->SVMFree(session->context, address);
+  cl->SVMFree(session->shared.context, address);
   return NULL;
 }
 
@@ -592,7 +587,7 @@ static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void 
                                     : CL_MEM_COPY_HOST_PTR);
   else if (shared->device.on_processor) /* PoCL would allocate at first use, and exit if it fails */
     flags |= CL_MEM_ALLOC_HOST_PTR;
-  *buffer = session->cl.CreateBuffer(session->context, flags, (size_t)size,
+  *buffer = session->cl.CreateBuffer(shared->context, flags, (size_t)size,
                                      (void *)(uintptr_t)content, &code);
   return *buffer ? TFLGPU_OK : driver_failed(error, "allocating a buffer", code);
 }
@@ -602,7 +597,7 @@ static void release(tflgpu_session *shared, void *buffer) {
   char *address = address_of(session, buffer);
   if (address) session->cl.Finish(session->queue); /* what runs may still use it */
   session->cl.ReleaseMemObject(buffer);
-  if (address) session->cl.SVMFree(session->context, address);
+  if (address) session->cl.SVMFree(shared->context, address);
 }
 
 static tflgpu_status buffer_size(tflgpu_session *shared, void *buffer, uint64_t *size,
@@ -676,8 +671,8 @@ static tflgpu_status take_piece(opencl_session *session, uint32_t index, cl_obje
     description.type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
     description.width = (size_t)(argument->size / argument->texel);
     description.buffer = *memory;
-    *memory =
-        cl->CreateImage(session->context, CL_MEM_READ_ONLY, &format, &description, NULL, &code);
+    *memory = cl->CreateImage(session->shared.context, CL_MEM_READ_ONLY, &format, &description,
+                              NULL, &code);
     if (!*memory && !argument->whole) /* such as PoCL */
       return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
                          "%s makes no images of pieces of buffers (error %d): compile the model "
@@ -694,8 +689,7 @@ static tflgpu_status bind_argument(opencl_session *session, uint32_t step, uint3
   const tflgpu_step *launched = &session->shared.schedule->steps[step];
   const cl_uint position = index - launched->first_argument + (launched->counters != 0);
   const tflgpu_argument *argument = &session->shared.schedule->arguments[index];
-  cl_object memory = session->shared.buffers[tflgpu_place(session->shared.model, argument->region,
-                                                          argument->index)];
+  cl_object memory = tflgpu_buffer(&session->shared, argument);
   char *address = argument->whole || argument->texel ? NULL : address_of(session, memory);
   tflgpu_status status;
   release_pieces(session, index);
@@ -855,9 +849,9 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
   if (status) return status;
   describe_device(session);
   if (session->queue) return TFLGPU_OK;
-  session->context = cl->CreateContext(NULL, 1, &session->device, NULL, NULL, &code);
-  if (!session->context) return driver_failed(error, "opening the device", code);
-  session->queue = cl->CreateCommandQueue(session->context, session->device, 0, &code);
+  shared->context = cl->CreateContext(NULL, 1, &session->device, NULL, NULL, &code);
+  if (!shared->context) return driver_failed(error, "opening the device", code);
+  session->queue = cl->CreateCommandQueue(shared->context, session->device, 0, &code);
   return session->queue ? TFLGPU_OK : driver_failed(error, "opening a queue", code);
 }
 
@@ -867,19 +861,12 @@ static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
   return borrow_queue(opencl(shared), opencl(with)->queue, error);
 }
 
-static tflgpu_status enter(tflgpu_session *shared, tflgpu_error *error) {
-  return opencl(shared)->queue
-             ? TFLGPU_OK
-             : tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session is not open");
-}
-
-static void leave(tflgpu_session *shared) { (void)shared; }
-
 static void close_device(tflgpu_session *shared) {
   opencl_session *session = opencl(shared);
   if (session->queue) session->cl.ReleaseCommandQueue(session->queue);
-  if (session->context) session->cl.ReleaseContext(session->context);
+  if (shared->context) session->cl.ReleaseContext(shared->context);
 }
 
 const tflgpu_backend tflgpu_opencl =
-    TFLGPU_BACKEND(opencl_session, has_instruction, identify, restore, read_binary);
+    TFLGPU_BACKEND(opencl_session, .find = find, .has_instruction = has_instruction,
+                   .identify = identify, .restore = restore, .binary = read_binary);

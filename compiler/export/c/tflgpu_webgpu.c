@@ -41,16 +41,14 @@ typedef struct webgpu_session {
   WGPUCommandEncoder encoder; /* what is recorded and not yet submitted; NULL if nothing is */
   download *downloads;
   uint32_t awaited;     /* callbacks that are to come */
-  WGPUErrorType failed; /* the first error that they tell of, and its message */
+  tflgpu_status failed; /* the first error that they tell of, and its message */
   char message[1024];
 } webgpu_session;
 
 static webgpu_session *webgpu(tflgpu_session *session) { return (webgpu_session *)session; }
 
 static WGPUStringView view(const char *text) {
-  WGPUStringView found;
-  found.data = text;
-  found.length = WGPU_STRLEN;
+  const WGPUStringView found = {text, WGPU_STRLEN};
   return found;
 }
 
@@ -77,49 +75,47 @@ static void settle(webgpu_session *session) {
   }
 }
 
-/* What each callback does that `settle` waits for. */
-static void arrived(webgpu_session *session, WGPUErrorType type, WGPUStringView message) {
+/* What each of the callbacks below does, which `settle` waits for. */
+static void arrived(void *waiting, int succeeded, WGPUErrorType type, WGPUStringView message) {
+  webgpu_session *session = (webgpu_session *)waiting;
   session->awaited--;
-  if (type == WGPUErrorType_NoError || session->failed != WGPUErrorType_NoError) return;
-  session->failed = type;
+  if ((succeeded && type == WGPUErrorType_NoError) || session->failed) return;
+  session->failed =
+      type == WGPUErrorType_OutOfMemory ? TFLGPU_OUT_OF_MEMORY : TFLGPU_DRIVER_ERROR;
   copy_text(session->message, sizeof session->message, message);
 }
 
-static void told_of_scope(WGPUPopErrorScopeStatus status, WGPUErrorType type,
+static void collected(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message,
+                      void *session, void *unused) {
+  (void)unused;
+  arrived(session, status == WGPUPopErrorScopeStatus_Success, type, message);
+}
+
+static void mapped(WGPUMapAsyncStatus status, WGPUStringView message, void *session,
+                   void *unused) {
+  (void)unused;
+  arrived(session, status == WGPUMapAsyncStatus_Success, WGPUErrorType_NoError, message);
+}
+
+static void done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void *session,
+                 void *unused) {
+  (void)unused;
+  arrived(session, status == WGPUQueueWorkDoneStatus_Success, WGPUErrorType_NoError, message);
+}
+
+/* Whether there is an adapter is seen by looking: that there is none is no error yet. */
+static void found_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter,
                           WGPUStringView message, void *session, void *unused) {
-  (void)unused;
-  if (status != WGPUPopErrorScopeStatus_Success) type = WGPUErrorType_Unknown;
-  arrived((webgpu_session *)session, type, message);
+  (void)status, (void)unused;
+  ((webgpu_session *)session)->adapter = adapter;
+  arrived(session, 1, WGPUErrorType_NoError, message);
 }
 
-static void told_of_copy(WGPUMapAsyncStatus status, WGPUStringView message, void *session,
-                         void *unused) {
-  const int good = status == WGPUMapAsyncStatus_Success;
+static void opened(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView message,
+                   void *session, void *unused) {
   (void)unused;
-  arrived((webgpu_session *)session, good ? WGPUErrorType_NoError : WGPUErrorType_Unknown, message);
-}
-
-static void told_of_work(WGPUQueueWorkDoneStatus status, WGPUStringView message, void *session,
-                         void *unused) {
-  const int good = status == WGPUQueueWorkDoneStatus_Success;
-  (void)unused;
-  arrived((webgpu_session *)session, good ? WGPUErrorType_NoError : WGPUErrorType_Unknown, message);
-}
-
-static void told_of_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter,
-                            WGPUStringView message, void *session, void *unused) {
-  const int good = status == WGPURequestAdapterStatus_Success;
-  (void)unused;
-  if (good) ((webgpu_session *)session)->adapter = adapter;
-  arrived((webgpu_session *)session, WGPUErrorType_NoError, message);
-}
-
-static void told_of_device(WGPURequestDeviceStatus status, WGPUDevice device,
-                           WGPUStringView message, void *session, void *unused) {
-  const int good = status == WGPURequestDeviceStatus_Success;
-  (void)unused;
-  if (good) ((webgpu_session *)session)->device = device;
-  arrived((webgpu_session *)session, good ? WGPUErrorType_NoError : WGPUErrorType_Unknown, message);
+  ((webgpu_session *)session)->device = device;
+  arrived(session, status == WGPURequestDeviceStatus_Success, WGPUErrorType_NoError, message);
 }
 
 /* -- errors --------------------------------------------------------------------------------- */
@@ -136,24 +132,20 @@ static void watch(webgpu_session *session) {
 
 /* The first error that callbacks have told of, which is then forgotten. */
 static tflgpu_status failure(webgpu_session *session, const char *what, tflgpu_error *error) {
-  const WGPUErrorType failed = session->failed;
-  session->failed = WGPUErrorType_NoError;
-  if (failed == WGPUErrorType_NoError) return TFLGPU_OK;
-  return tflgpu_fail(
-      error, failed == WGPUErrorType_OutOfMemory ? TFLGPU_OUT_OF_MEMORY : TFLGPU_DRIVER_ERROR,
-      "%s failed: %s", what, *session->message ? session->message : "the device is lost");
+  const tflgpu_status failed = session->failed;
+  session->failed = TFLGPU_OK;
+  if (!failed) return TFLGPU_OK;
+  return tflgpu_fail(error, failed, "%s failed: %s", what,
+                     *session->message ? session->message : "the device is lost");
 }
 
 /* Ends `watch` without waiting: `finish` tells of the errors. */
 static void unwatch(webgpu_session *session) {
-  WGPUPopErrorScopeCallbackInfo told;
+  const WGPUPopErrorScopeCallbackInfo callback = {
+      .mode = WGPUCallbackMode_AllowSpontaneous, .callback = collected, .userdata1 = session};
   int i;
-  memset(&told, 0, sizeof told);
-  told.mode = WGPUCallbackMode_AllowSpontaneous;
-  told.callback = told_of_scope;
-  told.userdata1 = session;
   session->awaited += FILTERS;
-  for (i = 0; i < FILTERS; i++) wgpuDevicePopErrorScope(session->device, told);
+  for (i = 0; i < FILTERS; i++) wgpuDevicePopErrorScope(session->device, callback);
 }
 
 static tflgpu_status check(webgpu_session *session, const char *what, tflgpu_error *error) {
@@ -178,8 +170,9 @@ static WGPUCommandEncoder recording(webgpu_session *session) {
 
 /* Starts what has been recorded, and then mapping what is copied for the host. */
 static void submit(webgpu_session *session) {
+  const WGPUBufferMapCallbackInfo callback = {
+      .mode = WGPUCallbackMode_AllowProcessEvents, .callback = mapped, .userdata1 = session};
   WGPUCommandBuffer commands;
-  WGPUBufferMapCallbackInfo told;
   download *copy;
   if (!session->encoder) return;
   commands = wgpuCommandEncoderFinish(session->encoder, NULL);
@@ -187,14 +180,11 @@ static void submit(webgpu_session *session) {
   session->encoder = NULL;
   wgpuQueueSubmit(session->queue, 1, &commands);
   wgpuCommandBufferRelease(commands);
-  memset(&told, 0, sizeof told);
-  told.mode = WGPUCallbackMode_AllowProcessEvents;
-  told.callback = told_of_copy;
-  told.userdata1 = session;
   for (copy = session->downloads; copy && !copy->started; copy = copy->next) {
     copy->started = 1;
     session->awaited++;
-    wgpuBufferMapAsync(copy->staging, WGPUMapMode_Read, 0, (size_t)whole_words(copy->size), told);
+    wgpuBufferMapAsync(copy->staging, WGPUMapMode_Read, 0, (size_t)whole_words(copy->size),
+                       callback);
   }
   unwatch(session);
 }
@@ -219,22 +209,6 @@ static int has_extension(tflgpu_session *shared, const char *name) {
   return 0;
 }
 
-static void find(tflgpu_session *shared, const char *name, void *function) {
-  (void)shared;
-  (void)name;
-  memset(function, 0, sizeof(void (*)(void)));
-}
-
-static void *context(tflgpu_session *shared) {
-  (void)shared;
-  return NULL;
-}
-
-static tflgpu_status enter(tflgpu_session *shared, tflgpu_error *error) {
-  if (webgpu(shared)->queue) return TFLGPU_OK;
-  return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session is not open");
-}
-
 static void leave(tflgpu_session *shared) { submit(webgpu(shared)); }
 
 static void describe(webgpu_session *session, const WGPUAdapterInfo *info) {
@@ -249,19 +223,15 @@ static void describe(webgpu_session *session, const WGPUAdapterInfo *info) {
 /* Whether there is such an adapter with this text in its name. */
 static int try_adapter(webgpu_session *session, const WGPURequestAdapterOptions *options,
                        const char *wanted) {
-  WGPURequestAdapterCallbackInfo told;
-  WGPUAdapterInfo info;
+  const WGPURequestAdapterCallbackInfo callback = {
+      .mode = WGPUCallbackMode_AllowSpontaneous, .callback = found_adapter, .userdata1 = session};
   const tflgpu_device *device = &session->shared.device;
+  WGPUAdapterInfo info = {0};
   int fits;
-  memset(&told, 0, sizeof told);
-  told.mode = WGPUCallbackMode_AllowSpontaneous;
-  told.callback = told_of_adapter;
-  told.userdata1 = session;
   session->awaited++;
-  wgpuInstanceRequestAdapter(session->instance, options, told);
+  wgpuInstanceRequestAdapter(session->instance, options, callback);
   settle(session);
   if (!session->adapter) return 0;
-  memset(&info, 0, sizeof info);
   wgpuAdapterGetInfo(session->adapter, &info);
   describe(session, &info);
   /* Through OpenGL, WebGPU lacks what kernels need. */
@@ -281,50 +251,39 @@ static tflgpu_status choose_adapter(webgpu_session *session, const char *wanted,
   enum { WAYS = 3 };
   int i;
   for (i = 0; i < WAYS; i++) {
-    WGPURequestAdapterOptions options;
-    memset(&options, 0, sizeof options);
-    options.featureLevel = WGPUFeatureLevel_Core;
-    options.powerPreference =
-        i == 1 ? WGPUPowerPreference_LowPower : WGPUPowerPreference_HighPerformance;
-    options.forceFallbackAdapter = i == 2;
+    const WGPURequestAdapterOptions options = {
+        .featureLevel = WGPUFeatureLevel_Core,
+        .powerPreference =
+            i == 1 ? WGPUPowerPreference_LowPower : WGPUPowerPreference_HighPerformance,
+        .forceFallbackAdapter = i == 2};
     if (try_adapter(session, &options, wanted)) return TFLGPU_OK;
   }
-  if (wanted)
-    return tflgpu_fail(error, TFLGPU_NO_DRIVER, "no WebGPU device has \"%s\" in its name", wanted);
-  return tflgpu_fail(error, TFLGPU_NO_DRIVER,
-                     "there is no WebGPU device; install a driver of Vulkan, Metal or Direct3D 12");
+  return tflgpu_no_device(error, "WebGPU", wanted,
+                          "; install a driver of Vulkan, Metal or Direct3D 12");
 }
 
 /* Opens the adapter's device, with all it has that a model may need. */
 static tflgpu_status request_device(webgpu_session *session, tflgpu_error *error) {
-  WGPUDeviceDescriptor description;
-  WGPURequestDeviceCallbackInfo told;
+  const WGPURequestDeviceCallbackInfo callback = {
+      .mode = WGPUCallbackMode_AllowSpontaneous, .callback = opened, .userdata1 = session};
   WGPUFeatureName wanted[FEATURES];
-  WGPULimits limits;
+  WGPULimits limits = {0};
+  WGPUDeviceDescriptor description = {.requiredFeatures = wanted, .requiredLimits = &limits};
   int i;
-  memset(&description, 0, sizeof description);
-  memset(&told, 0, sizeof told);
-  memset(&limits, 0, sizeof limits);
   for (i = 0; i < FEATURES; i++)
     if (wgpuAdapterHasFeature(session->adapter, features[i].feature))
       wanted[description.requiredFeatureCount++] = features[i].feature;
   wgpuAdapterGetLimits(session->adapter, &limits);
-  description.requiredFeatures = wanted;
-  description.requiredLimits = &limits;
-  told.mode = WGPUCallbackMode_AllowSpontaneous;
-  told.callback = told_of_device;
-  told.userdata1 = session;
   session->awaited++;
-  wgpuAdapterRequestDevice(session->adapter, &description, told);
+  wgpuAdapterRequestDevice(session->adapter, &description, callback);
   settle(session);
   return failure(session, "opening the device", error);
 }
 
 static void read_limits(webgpu_session *session) {
   tflgpu_limits *limits = &session->shared.device.limits;
-  WGPULimits has;
+  WGPULimits has = {0};
   int axis;
-  memset(&has, 0, sizeof has);
   wgpuDeviceGetLimits(session->device, &has);
   limits->alignment = has.minStorageBufferOffsetAlignment;
   limits->group = has.maxComputeInvocationsPerWorkgroup;
@@ -350,27 +309,30 @@ static tflgpu_status open_own(webgpu_session *session, const char *wanted, tflgp
   return status ? status : request_device(session, error);
 }
 
+static void use_device(webgpu_session *session, WGPUInstance instance, WGPUDevice device) {
+  session->instance = instance;
+  session->device = device;
+  wgpuInstanceAddRef(instance);
+  wgpuDeviceAddRef(device);
+}
+
 static tflgpu_status borrow_device(webgpu_session *session, const tflgpu_options *options,
                                    tflgpu_error *error) {
+  tflgpu_device *device = &session->shared.device;
   if (!options->wgpu_instance)
     return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
                        "options.wgpu_device needs options.wgpu_instance, which it came from");
-  session->instance = (WGPUInstance)options->wgpu_instance;
-  session->device = (WGPUDevice)options->wgpu_device;
-  wgpuInstanceAddRef(session->instance);
-  wgpuDeviceAddRef(session->device);
-  snprintf(session->shared.device.name, sizeof session->shared.device.name, "options.wgpu_device");
-  session->shared.device.type = "gpu";
+  use_device(session, (WGPUInstance)options->wgpu_instance, (WGPUDevice)options->wgpu_device);
+  snprintf(device->name, sizeof device->name, "options.wgpu_device");
+  device->type = "gpu";
   return TFLGPU_OK;
 }
 
 static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *options,
                                  tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
-  tflgpu_status status;
-  session->failed = WGPUErrorType_NoError;
-  status = options->wgpu_device ? borrow_device(session, options, error)
-                                : open_own(session, options->device, error);
+  tflgpu_status status = options->wgpu_device ? borrow_device(session, options, error)
+                                              : open_own(session, options->device, error);
   if (status) return status;
   shared->device.lanes = 4;
   read_limits(session);
@@ -382,11 +344,7 @@ static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
                                   tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
   (void)error;
-  session->failed = WGPUErrorType_NoError;
-  session->instance = webgpu(with)->instance;
-  session->device = webgpu(with)->device;
-  wgpuInstanceAddRef(session->instance);
-  wgpuDeviceAddRef(session->device);
+  use_device(session, webgpu(with)->instance, webgpu(with)->device);
   session->queue = wgpuDeviceGetQueue(session->device);
   return TFLGPU_OK;
 }
@@ -421,34 +379,21 @@ static tflgpu_status compile_kernel(webgpu_session *session, uint32_t index, tfl
   const tflgpu_schedule *schedule = session->shared.schedule;
   const tflgpu_kernel *kernel = &schedule->kernels[index];
   char *text = joined_source(schedule, kernel);
-  WGPUShaderSourceWGSL source;
-  WGPUShaderModuleDescriptor described;
-  WGPUComputePipelineDescriptor pipeline;
-  tflgpu_error told;
-  tflgpu_status status;
+  const WGPUShaderSourceWGSL source = {.chain = {.sType = WGPUSType_ShaderSourceWGSL},
+                                       .code = view(text)};
+  const WGPUShaderModuleDescriptor described = {
+      .nextInChain = (WGPUChainedStruct *)&source.chain, .label = view(kernel->name)};
+  WGPUComputePipelineDescriptor pipeline = {
+      .label = view(kernel->name), .compute = {.entryPoint = view(NULL) /* the only one */}};
+  tflgpu_error failed;
   if (!text) return tflgpu_out_of_memory(error);
-  memset(&source, 0, sizeof source);
-  memset(&described, 0, sizeof described);
-  memset(&pipeline, 0, sizeof pipeline);
-  source.chain.sType = WGPUSType_ShaderSourceWGSL;
-  source.code = view(text);
-  described.nextInChain = &source.chain;
-  described.label = pipeline.label = view(kernel->name);
-  pipeline.compute.entryPoint = view(NULL); /* the only one */
   watch(session);
   pipeline.compute.module = wgpuDeviceCreateShaderModule(session->device, &described);
-  status = check(session, "compiling", &told);
-  if (!status) {
-    watch(session);
-    session->pipelines[index] = wgpuDeviceCreateComputePipeline(session->device, &pipeline);
-    status = check(session, "compiling", &told);
-  }
-  if (pipeline.compute.module) wgpuShaderModuleRelease(pipeline.compute.module);
+  session->pipelines[index] = wgpuDeviceCreateComputePipeline(session->device, &pipeline);
+  wgpuShaderModuleRelease(pipeline.compute.module);
   free(text);
-  if (!status) return TFLGPU_OK;
-  return tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n%s",
-                     session->shared.device.name, kernel->name, session->shared.model->name,
-                     told.message);
+  if (!check(session, "compiling", &failed)) return TFLGPU_OK;
+  return tflgpu_rejected(&session->shared, kernel, failed.message, error);
 }
 
 static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
@@ -484,13 +429,9 @@ static void discard(tflgpu_session *shared) {
 
 static WGPUBuffer new_buffer(webgpu_session *session, uint64_t size, WGPUBufferUsage usage,
                              const void *content) {
-  WGPUBufferDescriptor description;
-  WGPUBuffer buffer;
-  memset(&description, 0, sizeof description);
-  description.size = whole_words(size);
-  description.usage = usage;
-  description.mappedAtCreation = content != NULL;
-  buffer = wgpuDeviceCreateBuffer(session->device, &description);
+  const WGPUBufferDescriptor description = {
+      .size = whole_words(size), .usage = usage, .mappedAtCreation = content != NULL};
+  WGPUBuffer buffer = wgpuDeviceCreateBuffer(session->device, &description);
   if (buffer && content) {
     void *memory = wgpuBufferGetMappedRange(buffer, 0, (size_t)description.size);
     if (memory) memcpy(memory, content, (size_t)size);
@@ -574,54 +515,46 @@ static tflgpu_status read_buffer(tflgpu_session *shared, void *buffer, void *to,
 /* -- running -------------------------------------------------------------------------------- */
 
 static tflgpu_status bind_step(webgpu_session *session, uint32_t number, tflgpu_error *error) {
-  const tflgpu_session *shared = &session->shared;
-  const tflgpu_step *step = &shared->schedule->steps[number];
+  const tflgpu_step *step = &session->shared.schedule->steps[number];
   WGPUBindGroupEntry *entries =
       (WGPUBindGroupEntry *)calloc(step->argument_count + 1u, sizeof *entries);
-  WGPUBindGroupDescriptor description;
+  const WGPUBindGroupDescriptor description = {
+      .layout = wgpuComputePipelineGetBindGroupLayout(session->pipelines[step->kernel], 0),
+      .entryCount = step->argument_count,
+      .entries = entries};
   uint32_t i;
-  if (!entries) return tflgpu_out_of_memory(error);
-  for (i = 0; i < step->argument_count; i++) {
-    const tflgpu_argument *argument = &shared->schedule->arguments[step->first_argument + i];
+  for (i = 0; entries && i < step->argument_count; i++) {
+    const tflgpu_argument *argument =
+        &session->shared.schedule->arguments[step->first_argument + i];
     entries[i].binding = i;
-    entries[i].buffer = (WGPUBuffer)
-        shared->buffers[tflgpu_place(shared->model, argument->region, argument->index)];
+    entries[i].buffer = (WGPUBuffer)tflgpu_buffer(&session->shared, argument);
     entries[i].offset = argument->offset;
     /* There are no empty bindings; a kernel never reads an empty argument. */
     entries[i].size = argument->size ? whole_words(argument->size) : 16;
   }
-  memset(&description, 0, sizeof description);
-  description.layout =
-      wgpuComputePipelineGetBindGroupLayout(session->pipelines[step->kernel], 0);
-  description.entryCount = step->argument_count;
-  description.entries = entries;
   if (session->bindings[number]) wgpuBindGroupRelease(session->bindings[number]);
-  session->bindings[number] = wgpuDeviceCreateBindGroup(session->device, &description);
+  session->bindings[number] =
+      entries ? wgpuDeviceCreateBindGroup(session->device, &description) : NULL;
   wgpuBindGroupLayoutRelease(description.layout);
   free(entries);
-  return TFLGPU_OK;
+  return entries ? TFLGPU_OK : tflgpu_out_of_memory(error);
 }
 
-/* Whether a step has an argument in the same buffer as `of`. */
-static int shares_buffer(const tflgpu_schedule *schedule, const tflgpu_step *step,
-                         const tflgpu_argument *of) {
-  uint32_t i;
-  for (i = 0; i < step->argument_count; i++) {
-    const tflgpu_argument *argument = &schedule->arguments[step->first_argument + i];
-    if (argument->region == of->region && argument->index == of->index) return 1;
-  }
-  return 0;
+static int uses(const tflgpu_session *shared, const tflgpu_step *step, const void *buffer) {
+  const tflgpu_argument *argument = shared->schedule->arguments + step->first_argument;
+  const tflgpu_argument *end = argument + step->argument_count;
+  while (argument < end && tflgpu_buffer(shared, argument) != buffer) argument++;
+  return argument < end;
 }
 
-/* Binds the steps with an argument in the same buffer as `of`, or all if that is NULL. */
-static tflgpu_status bind_some(webgpu_session *session, const tflgpu_argument *of,
-                               tflgpu_error *error) {
+/* Binds the steps with an argument in a buffer, or all if that is NULL. */
+static tflgpu_status bind_some(webgpu_session *session, const void *buffer, tflgpu_error *error) {
   const tflgpu_schedule *schedule = session->shared.schedule;
   tflgpu_status status = TFLGPU_OK, checked;
   uint32_t i;
   watch(session);
   for (i = 0; !status && i < schedule->step_count; i++)
-    if (!of || shares_buffer(schedule, &schedule->steps[i], of))
+    if (!buffer || uses(&session->shared, &schedule->steps[i], buffer))
       status = bind_step(session, i, error);
   checked = check(session, "binding the kernels", status ? NULL : error);
   return status ? status : checked;
@@ -633,11 +566,8 @@ static tflgpu_status bind_steps(tflgpu_session *shared, tflgpu_error *error) {
 
 static tflgpu_status rebind(tflgpu_session *shared, tflgpu_region region, uint32_t index,
                             tflgpu_error *error) {
-  tflgpu_argument of;
-  memset(&of, 0, sizeof of);
-  of.region = (uint8_t)region;
-  of.index = index;
-  return bind_some(webgpu(shared), &of, error);
+  return bind_some(webgpu(shared), shared->buffers[tflgpu_place(shared->model, region, index)],
+                   error);
 }
 
 static tflgpu_status launch(tflgpu_session *shared, tflgpu_error *error) {
@@ -670,15 +600,12 @@ static tflgpu_status mark(tflgpu_session *shared, void **done, tflgpu_error *err
 
 static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
-  WGPUQueueWorkDoneCallbackInfo told;
+  const WGPUQueueWorkDoneCallbackInfo callback = {
+      .mode = WGPUCallbackMode_AllowProcessEvents, .callback = done, .userdata1 = session};
   tflgpu_status status;
   submit(session);
-  memset(&told, 0, sizeof told);
-  told.mode = WGPUCallbackMode_AllowProcessEvents;
-  told.callback = told_of_work;
-  told.userdata1 = session;
   session->awaited++;
-  wgpuQueueOnSubmittedWorkDone(session->queue, told);
+  wgpuQueueOnSubmittedWorkDone(session->queue, callback);
   settle(session);
   status = failure(session, "running the kernels", error);
   while (session->downloads) {
@@ -693,4 +620,4 @@ static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
   return status;
 }
 
-const tflgpu_backend tflgpu_webgpu = TFLGPU_BACKEND(webgpu_session, NULL, NULL, NULL, NULL);
+const tflgpu_backend tflgpu_webgpu = TFLGPU_BACKEND(webgpu_session, .leave = leave);

@@ -42,21 +42,21 @@ static tflgpu_status import_opencl(tflgpu_session *session, AHardwareBuffer *mem
   static const intptr_t properties[] = {CL_IMPORT_TYPE_ARM,
                                         CL_IMPORT_TYPE_ANDROID_HARDWARE_BUFFER_ARM, 0};
   const tflgpu_backend *backend = session->model->backend;
-  void *context = backend->context(session);
   import_arm arm;
   create_buffer create;
   int32_t code = 0;
-  backend->find(session, "clImportMemoryARM", &arm);
-  backend->find(session, "clCreateBuffer", &create);
+  tflgpu_find(session, "clImportMemoryARM", &arm);
+  tflgpu_find(session, "clCreateBuffer", &create);
   if (arm && backend->has_extension(session, "cl_arm_import_memory_android_hardware_buffer")) {
-    *buffer = arm(context, CL_MEM_READ_WRITE, properties, memory, SIZE_MAX, &code);
+    *buffer = arm(session->context, CL_MEM_READ_WRITE, properties, memory, SIZE_MAX, &code);
   } else if (create &&
              backend->has_extension(session, "cl_qcom_android_ahardwarebuffer_host_ptr")) {
     qcom_host_ptr from = {CL_MEM_ANDROID_AHARDWAREBUFFER_HOST_PTR_QCOM, CL_MEM_HOST_WRITEBACK_QCOM,
                           NULL};
     from.memory = memory;
-    *buffer = create(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR | CL_MEM_EXT_HOST_PTR_QCOM,
-                     size, &from, &code);
+    *buffer = create(session->context,
+                     CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR | CL_MEM_EXT_HOST_PTR_QCOM, size,
+                     &from, &code);
   } else {
     return lacks(session,
                  "cl_arm_import_memory_android_hardware_buffer and "
@@ -79,11 +79,11 @@ static tflgpu_status import_gles(tflgpu_session *session, AHardwareBuffer *memor
   uint32_t name = 0, code;
   if (!backend->has_extension(session, "GL_EXT_external_buffer"))
     return lacks(session, "GL_EXT_external_buffer", error);
-  backend->find(session, "eglGetNativeClientBufferANDROID", &client);
-  backend->find(session, "glBufferStorageExternalEXT", &storage);
-  backend->find(session, "glGenBuffers", &gen);
-  backend->find(session, "glBindBuffer", &bind);
-  backend->find(session, "glGetError", &last);
+  tflgpu_find(session, "eglGetNativeClientBufferANDROID", &client);
+  tflgpu_find(session, "glBufferStorageExternalEXT", &storage);
+  tflgpu_find(session, "glGenBuffers", &gen);
+  tflgpu_find(session, "glBindBuffer", &bind);
+  tflgpu_find(session, "glGetError", &last);
   if (!client || !storage || !gen || !bind || !last)
     return lacks(session, "EGL_ANDROID_get_native_client_buffer", error);
   gen(1, &name);
@@ -99,7 +99,6 @@ static tflgpu_status import_gles(tflgpu_session *session, AHardwareBuffer *memor
 
 tflgpu_status tflgpu_import(tflgpu_session *session, AHardwareBuffer *memory, void **buffer,
                             tflgpu_error *error) {
-  const tflgpu_backend *backend;
   AHardwareBuffer_Desc described;
   tflgpu_status status;
   if (!session || !memory || !buffer)
@@ -110,20 +109,19 @@ tflgpu_status tflgpu_import(tflgpu_session *session, AHardwareBuffer *memory, vo
     return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
                        "the hardware buffer has format %u instead of AHARDWAREBUFFER_FORMAT_BLOB",
                        (unsigned)described.format);
-  backend = session->model->backend;
-  if ((status = backend->enter(session, error))) return status;
-  if (backend->context(session))
+  if ((status = tflgpu_enter(session, error))) return status;
+  if (session->context)
     status = import_opencl(session, memory, described.width, buffer, error);
   else
     status = import_gles(session, memory, described.width, buffer, error);
-  backend->leave(session);
+  tflgpu_leave(session);
   return status;
 }
 
 tflgpu_status tflgpu_release(tflgpu_session *session, void *buffer, tflgpu_error *error) {
-  tflgpu_status status = session->model->backend->enter(session, error);
+  tflgpu_status status = tflgpu_enter(session, error);
   if (status) return status;
   session->model->backend->release(session, buffer);
-  session->model->backend->leave(session);
+  tflgpu_leave(session);
   return TFLGPU_OK;
 }

@@ -70,8 +70,8 @@ static const struct {
 
 static tflgpu_status find_functions(tflgpu_session *session, driver *gl, tflgpu_error *error) {
   const char *missing = NULL;
-#define FIND(result, name, parameters)                               \
-  session->model->backend->find(session, "gl" #name, &gl->name); \
+#define FIND(result, name, parameters)               \
+  tflgpu_find(session, "gl" #name, &gl->name); \
   if (!gl->name) missing = "gl" #name;
   FUNCTIONS(FIND)
 #undef FIND
@@ -199,19 +199,17 @@ static tflgpu_status copy(tflgpu_session *session, uint32_t input, uint32_t text
 
 static tflgpu_status entered(tflgpu_session *session, uint32_t input, uint32_t texture, void *image,
                              tflgpu_error *error) {
-  const tflgpu_backend *backend;
   tflgpu_status status;
   if (!session || (!texture && !image))
     return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session or the picture is missing");
-  backend = session->model->backend;
-  if ((status = backend->enter(session, error))) return status;
-  if (backend->context(session))
+  if ((status = tflgpu_enter(session, error))) return status;
+  if (session->context)
     status = tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
                          "%s was compiled for OpenCL, which reads no textures of OpenGL ES",
                          session->model->name);
   else
     status = copy(session, input, texture, image, error);
-  backend->leave(session);
+  tflgpu_leave(session);
   return status;
 }
 
