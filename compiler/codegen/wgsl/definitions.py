@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from ...language import Expression, Name
 from ...language.statement import Assign, Declare, Evaluate, Statements
@@ -24,15 +25,12 @@ class Macro:
     parameters: tuple[str, ...]
     body: tuple[Assign | Evaluate, ...]
     """A single Evaluate if it stands for an expression."""
-    uses: Mapping[str, int] = field(compare=False)
-    """How often the body names each parameter."""
 
-    @classmethod
-    def of(
-        cls, name: str, parameters: tuple[str, ...], body: tuple[Assign | Evaluate, ...]
-    ) -> Macro:
-        named = [part for each in body for root in _parts(each) for part in within(root)]
-        return cls(name, parameters, body, {each: named.count(Name(each)) for each in parameters})
+    @cached_property
+    def uses(self) -> Mapping[str, int]:
+        """How often the body names each parameter."""
+        named = [part for each in self.body for root in _parts(each) for part in within(root)]
+        return {each: named.count(Name(each)) for each in self.parameters}
 
     def called(self, *arguments: Expression) -> list[Assign | Evaluate]:
         """The statements for these arguments."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
 from ...errors import RenderError
-from ...language import INT, WGSL, Element, Name
+from ...language import INT, Element, Name
 from ...language.statement import Declare, Printed, Statements
-from ..intrinsics import defined_text, intrinsics
 from .builtins import Unprintable
-from .definitions import Function, Macro
-from .parse import ParseError, parse_definitions
+from .parse import ParseError
 from .printer import Printer
 
 SIZES = "sizes"
@@ -37,11 +35,11 @@ def print_kernel(
     types = {**arrays, SIZES: "int[]"} if names else arrays
     statements = Statements((*read, *body.items))
     try:
-        printer = Printer(types, _Definitions(), frozenset(), given)
+        printer = Printer(types, frozenset(), given)
         lines = printer.statements(statements)
         atomic = frozenset(printer.changed)
         if atomic:
-            printer = Printer(types, _Definitions(), atomic, given)
+            printer = Printer(types, atomic, given)
             lines = printer.statements(statements)
     except (ParseError, Unprintable) as error:
         raise RenderError(f"{template}, for WGSL: {error}") from error
@@ -54,19 +52,3 @@ def print_kernel(
         tuple(printer.sizes),
         partial(print_kernel, template, body, arrays),
     )
-
-
-class _Definitions(Mapping[str, tuple[Function | Macro, ...]]):
-    """What each intrinsic stands for in WGSL."""
-
-    def __getitem__(self, name: str) -> tuple[Function | Macro, ...]:
-        return parse_definitions(defined_text(intrinsics()[name], WGSL))
-
-    def __contains__(self, name: object) -> bool:
-        return name in intrinsics() and WGSL.name in intrinsics()[str(name)].definitions
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in intrinsics() if name in self)
-
-    def __len__(self) -> int:
-        return len(tuple(iter(self)))

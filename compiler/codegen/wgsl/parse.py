@@ -7,9 +7,12 @@ The latter is by Pratt (1973). Kernels are built of expressions and statements; 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TypeVar
 
 from ...language import (
+    WGSL,
     Call,
     Choice,
     Element,
@@ -33,18 +36,19 @@ from ...language.statement import (
     Statement,
     Statements,
 )
+from ..intrinsics import defined_text, intrinsics
 from .definitions import Function, Macro
 from .types import known
 
 _TOKEN = re.compile(
-    r"(?P<comment>//[^\n]*)"
-    r"|(?P<number>0x[0-9a-fA-F]+u?|(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?f?|\d+u?)"
-    r"|(?P<word>[A-Za-z_]\w*)"
-    r"|(?P<sign><<=|>>=|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^!~<>=?:;,.(){}\[\]])"
-    r"|\s+|(?P<unknown>.)"
+    r"//[^\n]*"  # a comment
+    r"|0x[0-9a-fA-F]+u?|\d+\.?\d*(?:[eE][-+]?\d+)?[fu]?"  # a number
+    r"|\w+"
+    r"|<<=|>>=|\+\+|--|<<|>>|&&|\|\||[-+*/%&|^<>=!]=|\S"  # an operator
 )
-_ASSIGNS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
+_ASSIGNS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 _DEFINE = re.compile(r"#define (\w+)(?:\(([^)]*)\))? ")
+_Item = TypeVar("_Item")
 
 
 class ParseError(ValueError):
@@ -52,6 +56,17 @@ class ParseError(ValueError):
 
 
 @cache
+def definitions_of(name: str) -> tuple[Function | Macro, ...]:
+    """What an intrinsic stands for in WGSL: functions by their types, or a macro at the end.
+
+    None for other names. ParseError for what is not in GLSL.
+    """
+    found = intrinsics().get(name)
+    if found is None or WGSL.name not in found.definitions:
+        return ()
+    return parse_definitions(defined_text(found, WGSL))
+
+
 def parse_definitions(text: str) -> tuple[Function | Macro, ...]:
     """The functions and macros of a definition (ParseError)."""
     macros = []
@@ -61,46 +76,48 @@ def parse_definitions(text: str) -> tuple[Function | Macro, ...]:
         if head is None:
             functions.append(line)
             continue
-        names = tuple(name.strip() for name in (head[2] or "").split(",") if name.strip())
-        parts = _Parser(line[head.end() :]).parts_of_macro()
-        macros.append(Macro.of(head[1], names, tuple(parts)))
+        names = tuple(re.findall(r"\w+", head[2] or ""))
+        macros.append(Macro(head[1], names, tuple(_Parser(line[head.end() :]).changes())))
     return (*_Parser("\n".join(functions)).functions(), *macros)
 
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._tokens: list[tuple[str, str]] = []
-        for match in _TOKEN.finditer(text):
-            kind = match.lastgroup
-            if kind == "unknown":
-                line = text[text.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0].strip()
-                raise ParseError(f"cannot read {match[0]!r} in: {line}")
-            if kind and match[0] != "mediump":
-                self._tokens.append((kind, match[0]))
-        self._tokens.append(("", ""))
+        self._tokens = [each for each in _TOKEN.findall(text) if each != "mediump"]
+        self._tokens.append("")
         self._place = 0
 
     # -- tokens -------------------------------------------------------------------------------
 
     @property
     def _next(self) -> str:
-        return self._tokens[self._place][1]
+        return self._tokens[self._place]
 
     def _take(self) -> str:
         self._place += 1
-        return self._tokens[self._place - 1][1]
+        return self._tokens[self._place - 1]
 
-    def _taken(self, text: str) -> bool:
-        if self._next != text:
-            return False
-        self._place += 1
-        return True
+    def _taken(self, *tokens: str) -> str:
+        """The next token, which is taken if it is one of these; "" otherwise."""
+        return self._take() if self._next in tokens else ""
 
-    def _expect(self, text: str) -> None:
-        if not self._taken(text):
-            around = self._tokens[max(self._place - 12, 0) : self._place + 3]
-            shown = " ".join(token for _, token in around)
-            raise ParseError(f"expected {text!r}, not {self._next!r}, in: {shown}")
+    def _expect(self, token: str) -> None:
+        if not self._taken(token):
+            shown = " ".join(self._tokens[max(self._place - 12, 0) : self._place + 3])
+            raise ParseError(f"expected {token!r}, not {self._next!r}, in: {shown}")
+
+    def _separated(self, item: Callable[[], _Item]) -> list[_Item]:
+        """Items with commas between them."""
+        found = [item()]
+        while self._taken(","):
+            found.append(item())
+        return found
+
+    def _listed(self, item: Callable[[], _Item]) -> list[_Item]:
+        """Items, or none, in parentheses, of which the first one has been taken."""
+        found = [] if self._next == ")" else self._separated(item)
+        self._expect(")")
+        return found
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -109,83 +126,65 @@ class _Parser:
         while self._next:
             kind, name = self._take(), self._take()
             self._expect("(")
-            parameters = []
-            while not self._taken(")"):
-                parameters.append(Declare(self._take(), self._take()))
-                self._taken(",")
-            self._expect("{")
-            found.append(Function(kind, name, tuple(parameters), self._block()))
+            parameters = self._listed(lambda: Declare(self._take(), self._take()))
+            found.append(Function(kind, name, tuple(parameters), self._body()))
         return found
 
-    def _block(self) -> Statements:
-        """The statements up to a brace, which is taken."""
+    def _body(self) -> Statements:
+        """Statements in braces, or a single one."""
+        if not self._taken("{"):
+            return Statements(tuple(self._statement()))
         found: list[Statement] = []
         while not self._taken("}"):
             found += self._statement()
         return Statements(tuple(found))
 
-    def _statement(self) -> list[Statement]:
-        kind = self._tokens[self._place][0]
-        if kind == "comment":
+    def _statement(self) -> Sequence[Statement]:
+        if self._next.startswith("//"):
             return [Remark(self._take())]
         if self._taken("if"):
-            return [self._if()]
+            condition, then = self._primary(), self._body()
+            return [If(condition, then, self._body() if self._taken("else") else Statements(()))]
         if self._taken("for"):
             return [self._for()]
-        found: list[Statement]
+        found: Sequence[Statement]
         if self._taken("return"):
             found = [Return(self.expression())]
-        elif kind == "":
-            raise ParseError("the text ends within a block")
         else:
-            found = [*(self._declarations() if self._declares() else self.parts_of_macro())]
+            found = self._declarations() if self._declares() else self.changes()
         self._expect(";")
         return found
 
-    def _declares(self) -> bool:
-        return known(self._next) and self._tokens[self._place + 1][0] == "word"
-
-    def _declarations(self) -> list[Declare]:
-        kind = self._take()
-        found = []
-        while True:
-            name = self._take()
-            value = self.expression() if self._taken("=") else None
-            found.append(Declare(kind, name, value=value))
-            if not self._taken(","):
-                return found
-
-    def parts_of_macro(self) -> list[Assign | Evaluate]:
-        """Assignments and calls with commas between them."""
-        found: list[Assign | Evaluate] = []
-        while True:
-            target = self.expression()
-            if self._next in _ASSIGNS:
-                found.append(Assign(target, self._take(), self.expression()))
-            else:
-                found.append(Evaluate(target))
-            if not self._taken(","):
-                return found
-
-    def _body(self) -> Statements:
-        return self._block() if self._taken("{") else Statements(tuple(self._statement()))
-
-    def _if(self) -> Statement:
-        self._expect("(")
-        condition = self.expression()
-        self._expect(")")
-        then = self._body()
-        return If(condition, then, self._body() if self._taken("else") else Statements(()))
-
-    def _for(self) -> Statement:
+    def _for(self) -> For:
         self._expect("(")
         start = self._declarations()[0] if self._declares() else None
         self._expect(";")
         condition = self.expression()
         self._expect(";")
-        (step,) = self.parts_of_macro()
+        step = self._change()
         self._expect(")")
         return For(start, condition, step, self._body())
+
+    def _declares(self) -> bool:
+        return known(self._next) and self._tokens[self._place + 1].isidentifier()
+
+    def _declarations(self) -> list[Declare]:
+        kind = self._take()
+
+        def declared() -> Declare:
+            name = self._take()
+            return Declare(kind, name, value=self.expression() if self._taken("=") else None)
+
+        return self._separated(declared)
+
+    def changes(self) -> list[Assign | Evaluate]:
+        """Assignments and calls with commas between them."""
+        return self._separated(self._change)
+
+    def _change(self) -> Assign | Evaluate:
+        target = self.expression()
+        sign = self._taken(*_ASSIGNS)
+        return Assign(target, sign, self.expression()) if sign else Evaluate(target)
 
     # -- expressions --------------------------------------------------------------------------
 
@@ -199,55 +198,36 @@ class _Parser:
 
     def _binary(self, least: int) -> Expression:
         left = self._unary()
-        while True:
-            sign = self._next
-            level = INFIX.get(sign, CHOICE)
-            if level < least:
-                return left
-            self._place += 1
-            left = Operation(sign, left, self._binary(level + 1))
+        while (level := INFIX.get(self._next, CHOICE)) >= least:
+            left = Operation(self._take(), left, self._binary(level + 1))
+        return left
 
     def _unary(self) -> Expression:
-        sign = self._next
-        if sign in ("-", "!", "~"):
-            self._place += 1
-            return Unary(sign, self._unary())
-        return self._postfix(self._primary())
+        sign = self._taken("-", "!", "~")
+        return Unary(sign, self._unary()) if sign else self._postfix(self._primary())
 
     def _postfix(self, value: Expression) -> Expression:
-        while True:
-            if self._taken("["):
+        while sign := self._taken("[", ".", "++", "--"):
+            if sign == "[":
                 value = Element(value, self.expression())
                 self._expect("]")
-            elif self._taken("."):
+            elif sign == ".":
                 value = Member(value, self._take(), value.type)
-            elif self._next in ("++", "--"):
-                return Step(value, 1 if self._take() == "++" else -1)
             else:
-                return value
+                value = Step(value, 1 if sign == "++" else -1)
+        return value
 
     def _primary(self) -> Expression:
-        kind, text = self._tokens[self._place]
-        self._place += 1
-        if kind == "number":
-            return Numeral(text, _type_of_number(text))
-        if kind == "word":
-            return Call(text, *self._arguments()) if self._taken("(") else Name(text)
-        if text == "(":
-            value = self.expression()
-            self._expect(")")
-            return value
-        self._place -= 1
-        self._expect("an expression")
-        raise AssertionError
-
-    def _arguments(self) -> list[Expression]:
-        found = []
-        while not self._taken(")"):
-            found.append(self.expression())
-            if self._next != ")":
-                self._expect(",")
-        return found
+        text = self._next
+        if text[:1].isdigit():
+            return Numeral(self._take(), _type_of_number(text))
+        if text.isidentifier():
+            self._place += 1
+            return Call(text, *self._listed(self.expression)) if self._taken("(") else Name(text)
+        self._expect("(")
+        value = self.expression()
+        self._expect(")")
+        return value
 
 
 def _type_of_number(text: str) -> str:

@@ -48,6 +48,7 @@ from ...language.statement import (
 from ...language.wrapping import STEP, WIDTH, wrapped
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
 from .definitions import Function, Macro, within
+from .parse import definitions_of
 from .types import known, scalar, vector, wgsl
 from .values import (
     Value,
@@ -62,9 +63,6 @@ from .values import (
     unary,
 )
 from .words import named
-
-Definitions = Mapping[str, Sequence[Function | Macro]]
-"""What intrinsics stand for: functions by their types, or a macro."""
 
 LANES = 4
 
@@ -83,7 +81,6 @@ class Printer:
     def __init__(
         self,
         arrays: Mapping[str, str],
-        intrinsics: Definitions,
         atomic: frozenset[str],
         given: Mapping[int, str],
     ) -> None:
@@ -91,7 +88,7 @@ class Printer:
         for some of the sizes, by their places in the order in which they are printed."""
         self._scopes = [{name: _Variable(type) for name, type in arrays.items()}]
         """The variables in the scopes from the outside in."""
-        self._intrinsics, self._atomic, self._given = intrinsics, atomic, given
+        self._atomic, self._given = atomic, given
         self._calls: dict[tuple[str, tuple[str, ...]], Value] = {}
         """Name and result of each function that is printed, by the intrinsic and its arguments."""
         self._steps: dict[str, int] = {}
@@ -310,7 +307,7 @@ class Printer:
             if not by:
                 return Value(text, found.type)
             return Value(f"{text} {'+' if by > 0 else '-'} {abs(by)}", found.type, SUM)
-        if name in self._intrinsics:
+        if definitions_of(name):
             return self._call(Call(name))
         if name not in VARIABLES:
             raise Unprintable(f"no variable {name}")
@@ -352,7 +349,7 @@ class Printer:
         if known(function):
             return constructed(function, [self.expression(each) for each in given])
         arguments = self._with_sizes(given)
-        if function in self._intrinsics:
+        if definitions_of(function):
             made = self._function(function, tuple([each.type for each in arguments]))
             return called(made.text, arguments, made.type)
         return builtin(function, arguments)
@@ -360,7 +357,7 @@ class Printer:
     def _expanded(self, node: Call) -> Sequence[Assign | Evaluate]:
         """What a macro stands for, if it takes an array, or is no longer than its call."""
         function, *arguments = node.parts
-        macro = self._intrinsics[function][-1] if function in self._intrinsics else None
+        macro = next(reversed(definitions_of(function)), None)
         if not isinstance(macro, Macro):
             return ()
         value = isinstance(macro.body[0], Evaluate) and len(macro.body) == 1
@@ -411,7 +408,7 @@ class Printer:
         return self.expression(only.value).type
 
     def _overload(self, intrinsic: str, types: tuple[str, ...]) -> Function:
-        for each in self._intrinsics[intrinsic]:
+        for each in definitions_of(intrinsic):
             if isinstance(each, Macro):
                 (only,) = each.body
                 pairs = zip(types, each.parameters, strict=True)
