@@ -83,7 +83,7 @@ def parse_definitions(text: str) -> tuple[Function | Macro, ...]:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._tokens = [each for each in _TOKEN.findall(text) if each != "mediump"]
+        self._tokens: list[str] = [each for each in _TOKEN.findall(text) if each != "mediump"]
         self._tokens.append("")
         self._place = 0
 
