@@ -25,7 +25,7 @@ from .intrinsics import Function, Use
 from .literal import literal
 
 BUILT_IN = frozenset(
-    {"ceil", "clamp", "cos", "exp", "floor", "log", "max", "min", "sign", "sin", "sqrt", "tanh"}
+    {"ceil", "clamp", "cos", "floor", "log", "max", "min", "sign", "sin", "sqrt", "tanh"}
 )
 """Functions that every kernel language has, for slices and for single values."""
 
@@ -67,6 +67,10 @@ class KernelFunctions:
         if self.language.casts_as_in_c and not self.lanes:
             return Cast(kind, value, type)
         return Call(self._casts[kind], value, type=type)
+
+    def exp(self, value: Operand) -> Expression:
+        """e to a power; only processors have slices of more than four lanes."""
+        return (self.use.function("exp_lanes") if self.lanes > 4 else Function("exp"))(value)
 
     def equals(self, a: Expression, b: Operand) -> Expression:
         return a.equals(b)

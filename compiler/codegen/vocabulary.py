@@ -82,6 +82,7 @@ class Vocabulary:
             "coordinate": coordinate,
             "FALSE": FALSE,
             "enter": self.work_item.enter,
+            "exp": lambda value: (slices if value.type == FLOATS else scalars).exp(value),
             "enter_grid": self.work_item.enter_grid,
             "enter_linear": self.work_item.enter_linear,
             "formula": self.formula,

@@ -8,7 +8,7 @@ operand, so does this.
 
 from __future__ import annotations
 
-from math import erf, erfc
+from math import erfc
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ max, min, clamp, limit, at_least = np.maximum, np.minimum, np.clip, np.clip, np.
 equals, differs, select = np.equal, np.not_equal, np.where
 bit_and, bit_or, bit_xor = np.bitwise_and, np.bitwise_or, np.bitwise_xor
 angle_of, floor_mod, power, round_even = np.arctan2, np.mod, np.power, np.rint
-error_function = np.vectorize(erf, otypes=[np.float64])
 _complement = np.vectorize(erfc, otypes=[np.float64])
 multiply_rounded_twice = fixed_point.multiply_rounded_twice
 divide_in_fixed_point = fixed_point.divide
@@ -49,9 +48,9 @@ def round_away(value: Array) -> Array:
     return half_away(value.astype(np.float64)).astype(value.dtype)
 
 
-def normal_tail(t: Array) -> Array:
-    """The probability of a normal distribution beyond t deviations."""
-    return np.asarray(0.5 * _complement(t / 2**0.5))
+def tail_exponent(t: Array) -> Array:
+    """The logarithm of twice the probability of a normal distribution beyond t deviations."""
+    return np.log(_complement(np.minimum(t, 6.0) / 2**0.5))
 
 
 def or_nan(result: Array, value: Array) -> Array:

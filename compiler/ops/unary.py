@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import erf
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,16 @@ def _gelu(f: Any, a: Any, *, approximate: bool = False) -> Any:
         return a / (1.0 + f.exp(-1.5957691 * (a + 0.044715 * a * a * a)))
     # a * P(Z < a) of a normal distribution, where a * P(Z < a) is a - a * P(Z > a)
     size = f.max(a, -a)
-    return f.at_least(a, 0.0) - f.min(size, 6.0) * f.normal_tail(size)
+    return f.at_least(a, 0.0) - f.min(size, 6.0) * _normal_tail(f, size)
+
+
+def _normal_tail(f: Any, t: Any) -> Any:
+    """The probability of a normal distribution beyond t >= 0 deviations, right to 1e-7."""
+    return 0.5 * f.exp(f.tail_exponent(t))
+
+
+def _erf(f: Any, a: Any) -> Any:
+    return f.or_nan(f.sign(a) * (1.0 - 2.0 * _normal_tail(f, f.max(a, -a) * 1.41421356)), a)
 
 
 def _mish(f: Any, a: Any) -> Any:
@@ -68,7 +78,7 @@ UNARY = {
     "SQRT": Elementwise(lambda f, a: f.sqrt(a), versions=2),
     "SQUARE": Elementwise(lambda f, a: a * a, dtypes=_ARITHMETIC, cheap=True),
     "TANH": Elementwise(lambda f, a: f.or_nan(f.tanh(a), a), versions=3),
-    "tflgpu.erf": Elementwise(lambda f, a: f.or_nan(f.error_function(a), a)),
+    "tflgpu.erf": Elementwise(_erf, function=np.vectorize(erf, otypes=[np.float64])),
     "tflgpu.fake_quant": Elementwise(_fake_quant),
     "tflgpu.copy": Elementwise(lambda f, a: a, dtypes=ANY, range=among_operands),
     "tflgpu.mish": Elementwise(_mish, function=lambda a: a * np.tanh(np.log1p(np.exp(a)))),

@@ -39,6 +39,9 @@ def kept_nan() -> Iterator[Case]:
         attrs = {"alpha": 0.1} if operator == "LEAKY_RELU" else {}
         value = call(operator, computed(*SPECIAL), **attrs)
         yield Case(operator, "of special values", value)
+    far = computed(np.nan, -np.inf, -104, -88, -86, 0, 86, np.inf)
+    for operator in ("EXP", "LOGISTIC"):
+        yield Case(operator, "of special values", call(operator, far))
     for operator in ("MAXIMUM", "MINIMUM"):
         lines = computed(*SPECIAL)
         yield Case(operator, "with NaN first", call(operator, lines, ONE))
