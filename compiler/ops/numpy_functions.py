@@ -50,7 +50,7 @@ def round_away(value: Array) -> Array:
 
 def tail_exponent(t: Array) -> Array:
     """The logarithm of twice the probability of a normal distribution beyond t deviations."""
-    return np.log(_complement(np.minimum(t, 6.0) / 2**0.5))
+    return np.asarray(np.log(_complement(np.minimum(t, 6.0) / 2**0.5)))
 
 
 def or_nan(result: Array, value: Array) -> Array:
