@@ -27,7 +27,7 @@ from .frontend.model_file import Model, fingerprint
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
 from .litert.fallback import LitertShapes, check_safe, chosen_by_user, fall_back, in_order
-from .litert.functions import host, named_operators
+from .litert.parts import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options

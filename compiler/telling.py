@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ..runtime.callers import warn_caller
-from ..runtime.errors import TflgpuWarning
+from ..runtime.errors import TflgpuWarning, warn_caller
 
 _told: ContextVar[list[TflgpuWarning] | None] = ContextVar("told", default=None)
 

@@ -11,18 +11,18 @@ method does here.
 from __future__ import annotations
 
 from .compiled_model import CompiledModel
-from .delegates import Delegate, load_delegate
-from .interpreter import Interpreter, OpResolverType
+from .interpreter import Interpreter, OpResolverType, SignatureRunner
 from .options import (
     CpuKernelMode,
     CpuOptions,
+    Delegate,
     Environment,
     EnvironmentOptions,
     GpuOptions,
     HardwareAccelerator,
     Options,
+    load_delegate,
 )
-from .signature_runner import SignatureRunner
 from .tensor_buffer import TensorBuffer
 
 __all__ = [

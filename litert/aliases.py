@@ -18,16 +18,16 @@ from types import ModuleType
 from typing import Any
 
 from ..runtime.litert.module import keep_interpreter_module
-from . import compiled_model, delegates, interpreter, options, signature_runner, tensor_buffer
+from . import compiled_model, interpreter, options, tensor_buffer
 
 TENSORFLOW = "tensorflow"
 
 _INTERPRETER = {
-    "Delegate": delegates.Delegate,
+    "Delegate": options.Delegate,
     "Interpreter": interpreter.Interpreter,
     "OpResolverType": interpreter.OpResolverType,
-    "SignatureRunner": signature_runner.SignatureRunner,
-    "load_delegate": delegates.load_delegate,
+    "SignatureRunner": interpreter.SignatureRunner,
+    "load_delegate": options.load_delegate,
 }
 _OPTIONS = {
     name: getattr(options, name)
@@ -61,7 +61,7 @@ TF_LITE: Mapping[str, Mapping[str, Any]] = {
     "tensorflow.lite": {"Interpreter": interpreter.Interpreter},
     "tensorflow.lite.experimental": {
         "OpResolverType": interpreter.OpResolverType,
-        "load_delegate": delegates.load_delegate,
+        "load_delegate": options.load_delegate,
     },
     "tensorflow.lite.python.interpreter": _INTERPRETER,
 }

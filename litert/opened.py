@@ -14,9 +14,8 @@ from ..compiler.user_cache import user_cache
 from ..runtime.custom_op import CustomOp
 from .details import TYPES
 from .file import File, Model
-from .loading import Loader
 from .subgraph import Subgraph
-from .variants import Key, Shapes, Together, Variants
+from .variants import Key, Loader, Shapes, Together, Variants
 
 _UNREADABLE = ("resource", "variant")
 """Those of `TYPES` whose content cannot be returned."""

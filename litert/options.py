@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import enum
+import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 class HardwareAccelerator(enum.IntFlag):
@@ -104,3 +108,24 @@ class Environment:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+class Delegate:
+    """A delegate that is accepted and not used. Its library is not loaded."""
+
+    def __init__(
+        self, library: str | os.PathLike[str], options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.library = os.fspath(library)
+        self.options = dict(options or {})
+
+
+def load_delegate(
+    library: str | os.PathLike[str], options: Mapping[str, Any] | None = None
+) -> Delegate:
+    """A `Delegate` for LiteRT's interface; a warning says that its library is not loaded."""
+    warnings.warn(
+        f"tflgpu does not load the delegate {os.fspath(library)}: it runs models on its own device",
+        stacklevel=2,
+    )
+    return Delegate(library, options)

@@ -18,8 +18,7 @@ from .waiting import waiting
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
-    from .launch.device import Device, DeviceInfo
-    from .launch.unusable import Unusable
+    from .launch.device import Device, DeviceInfo, Unusable
     from .plan.records import Plan
     from .remote.keys import Trust
     from .session import Session

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import count
 from typing import Any
+from warnings import warn
 
 from .printable import printable_lines
 
@@ -95,3 +98,23 @@ def _numbered(source: str) -> str:
     lines = source.splitlines()
     width = len(str(len(lines)))
     return "\n".join(f"{number:{width}} | {line}" for number, line in enumerate(lines, 1))
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def warn_caller(warning: TflgpuWarning) -> None:
+    """Give a warning to the nearest caller outside of tflgpu, whose line it then names."""
+    warn(warning, stacklevel=_callers())
+
+
+def _callers() -> int:
+    """The `stacklevel` with which `warn_caller` reaches that caller."""
+    for level in count(1):
+        try:
+            module = sys._getframe(level).f_globals.get("__name__", "")
+        except ValueError:
+            break
+        if module.partition(".")[0] != _PACKAGE:
+            break
+    return level

@@ -1,20 +1,53 @@
-"""What parts on the host and kernels exchange during a run."""
+"""The parts of a plan that run on the host, and what they and kernels exchange during a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .cache.variant import Variant
 from .frozen import dataclass
 from .inputs import device_arrays
 from .launch.commands import Buffers
 from .launch.device import Device
 from .plan.records import Plan, TensorInfo
 from .plan.storage import device_dtype
+
+if TYPE_CHECKING:
+    from .custom_op import CustomOp, LoadedFunction
+    from .litert.part import LoadedPart
+
+    HostRun: TypeAlias = LoadedPart | LoadedFunction
+    """A part on LiteRT, or one in Python."""
+
+
+def load_parts(variant: Variant, functions: Mapping[str, CustomOp]) -> list[HostRun]:
+    """The parts of a plan, in the order in which they run.
+
+    `functions` are the application's, by the name of the operator that each computes. DeviceError
+    if LiteRT is needed but not installed, PlanError if it rejects a part or a function is missing.
+    """
+    plan = variant.plan
+    if not plan.parts:
+        return []
+    # Few models have parts.
+    from .custom_op import LoadedFunction
+    from .litert.part import LoadedPart, litert_of
+
+    if any(not record.function for record in plan.parts):
+        on_litert = partial(LoadedPart, litert=litert_of(plan))
+    return [
+        LoadedFunction(plan, record, variant.parts[record.file], functions)
+        if record.function
+        else on_litert(plan, record, variant.parts[record.file])
+        for record in plan.parts
+    ]
+
 
 if TYPE_CHECKING:
     from .parts import HostRun

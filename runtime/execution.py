@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from .cache.binaries import read_binary, stored_at, write_binary
 from .cache.variant import Variant, read_sources
-from .callers import warn_caller
 from .copies import CopyIn, CopyOut
-from .errors import CacheWarning, DeviceError, PlanError
-from .exchange import Exchange, PartTime
+from .errors import CacheWarning, DeviceError, PlanError, warn_caller
+from .exchange import Exchange, PartTime, load_parts
 from .indices import CheckedQueue
 from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
 from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
-from .parts import load_parts
 from .plan.records import Plan, Region
 from .session_device import SessionDevice
 

@@ -199,7 +199,7 @@ class Session:
             inputs = quantized(plan.inputs, inputs)
         arrays = arrays_for(plan.inputs, inputs)
         if outputs is not None:
-            from .binding.into import run_into
+            from .binding.bound import run_into
 
             return run_into(execution, arrays, outputs, check)
         with execution:
@@ -269,7 +269,7 @@ class Session:
         have arrays too. InputError if there is no such input; DeviceError if the device does not
         share memory with the host.
         """
-        from .binding.mapped import mapped_input
+        from .binding.host import mapped_input
 
         with self._execution as execution:
             return mapped_input(execution, name)

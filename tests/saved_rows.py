@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflgpu.compiler.fleet.places import place
+from tflgpu.compiler.fleet.api import place
 from tflgpu.compiler.fleet.row import Row
 
 SAVES = 12

@@ -17,8 +17,7 @@ from .compile_options import compile_options
 from .input_arrays import InputValues, input_options
 from .options import model_argument
 from .paths import FilePath
-from .printing import full_names_option, json_option, tell
-from .shape_choices import per_choice
+from .printing import full_names_option, json_option, per_choice, tell
 from .shell import Command, Failure
 from .stages import progress
 from .tracing import trace_option, write_trace

@@ -12,9 +12,15 @@ import click
 from ..fleet.tasks import for_each
 from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
-from .device_names import DeviceName
-from .options import Function, with_options
-from .parsing import parse_formats, parse_kept, parse_operators, parse_shapes
+from .options import (
+    Function,
+    parse_formats,
+    parse_kept,
+    parse_operators,
+    parse_shapes,
+    with_options,
+)
+from .paths import DeviceName
 
 tolerance_option = click.option(
     "--tolerance",

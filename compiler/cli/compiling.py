@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,13 @@ from ...runtime.cache.variant import edited_kernels
 from ...runtime.errors import TflgpuError
 from ...runtime.input_shapes import described_choices
 from ...runtime.plan.records import Plan
+from ...runtime.remote.keys import Ask
 from ..api import build_kernels
 from ..devices import names_profile, profile
 from ..emit.compiled_model import fallback_texts
-from ..fleet.api import workers
+from ..fleet.api import place, workers
 from ..fleet.models import find_models
 from ..fleet.place import Place
-from ..fleet.places import place
 from ..fleet.result import Result
 from ..fleet.run import run
 from ..fleet.tasks import matrix
@@ -29,14 +30,12 @@ from ..progress import Progress
 from ..sizing.tuning_table import read_table
 from .compile_options import compile_options, format_options, tolerance_option
 from .compiled_matrix import counted, print_matrix
-from .device_names import DeviceName
 from .options import fleet_options, models_argument, output_option
-from .passphrases import passphrases
-from .paths import CachePlace
+from .paths import CachePlace, DeviceName
 from .printing import Answer, json_option, kernels_in_launches, memory_of, operators_of, properties
 from .shell import Command, note, warn
 from .stages import progress
-from .tuning_search import search_here
+from .tuning import search_here
 
 
 @click.command("compile", cls=Command, short_help="Compile models into a cache folder.")
@@ -231,3 +230,15 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
 def _choice_text(choice: str, report: Mapping[str, Any]) -> str:
     arena = decimal(report["memory"]["planned"])
     return f"{choice}: {report['kernels']} kernels, memory {arena}"
+
+
+def passphrases() -> Ask | None:
+    """What asks for passphrases, which the terminal does not show; None without a terminal."""
+    return _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _ask(path: Path) -> str:
+    answer: str = click.prompt(
+        f"Passphrase of {path}", hide_input=True, default="", show_default=False, err=True
+    )
+    return answer

@@ -16,8 +16,7 @@ from ..tools.explain import explain as explain_model
 from .compile_options import compile_options, format_options
 from .options import model_argument
 from .paths import FilePath
-from .printing import Answer, Column, Listing, full_names_option, json_option
-from .shape_choices import per_choice
+from .printing import Answer, Column, Listing, full_names_option, json_option, per_choice
 from .shell import Command, Failure
 from .stages import progress
 

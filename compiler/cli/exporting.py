@@ -18,9 +18,8 @@ from ..pictures.outputs import Output
 from ..pictures.scaling import choose_scaling
 from ..pictures.show import class_names
 from .chosen_variant import newest_variant, variants_for
-from .device_names import DeviceName
 from .options import cache_argument, model_option, shape_option, signature_option
-from .paths import FilePath
+from .paths import DeviceName, FilePath
 from .printing import Answer, json_option
 from .shell import Command, note
 

@@ -25,8 +25,7 @@ from ..pictures.families import Family, family_of
 from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
 from ..trial_input import random_input
-from .options import Function, with_options
-from .parsing import parse_numbers
+from .options import Function, parse_numbers, with_options
 from .shell import note, warn
 
 RANDOM = "random"

@@ -1,4 +1,4 @@
-"""Arguments and options shared by several commands."""
+"""Arguments and options shared by several commands, and what the texts of options mean."""
 
 from __future__ import annotations
 
@@ -7,9 +7,92 @@ from typing import Any
 
 import click
 
-from .device_names import DeviceName
-from .parsing import parse_choice
-from .paths import FilePath
+from ..errors import OptionError
+from ..formats import PICTURES, SCORES, input_format, output_format
+from .paths import DeviceName, FilePath
+
+
+def parse_choice(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of one choice, by name."""
+    pairs = parse_shapes(context, parameter, values)
+    if len(dict(pairs)) < len(pairs):
+        raise click.BadParameter("an input is named twice; give one choice of shapes")
+    return dict(pairs)
+
+
+def parse_numbers(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, ...]:
+    """Numbers separated by slashes, as in formats; () for None."""
+    try:
+        return tuple(map(float, value.split("/"))) if value is not None else ()
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a number, or one for each channel") from error
+
+
+def parse_list(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(filter(None, (name.strip() for name in (value or "").split(","))))
+
+
+def parse_shapes(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """(name, shape) of each value such as name=1,224,224,3."""
+    return tuple(map(_parse_shape, values))
+
+
+def _parse_shape(value: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, sizes = value.rpartition("=")
+    try:
+        shape = tuple(int(size) for size in sizes.split(","))
+    except ValueError:
+        shape = ()
+    if not (equals and name and shape and min(shape) > 0):
+        raise click.BadParameter(
+            f"{value!r} is not of the form name=1,224,224,3 with sizes of at least 1"
+        )
+    return name, shape
+
+
+def parse_operators(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str | int, ...]:
+    """Operator names as strings, and indices in the model file as integers."""
+    return tuple(int(value) if value.isdecimal() else value for value in values)
+
+
+def parse_kept(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """(output, input) of each value such as cache_out=cache_in; a single name is both."""
+    pairs = (value.partition("=") for value in values)
+    return tuple((output, name if equals else output) for output, equals, name in pairs)
+
+
+def parse_formats(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """(name, format) of each value such as image=rgba8; the name is empty if it is left out."""
+    parse = input_format if parameter.name == "inputs" else output_format
+    pairs = []
+    for value in values:
+        name, equals, text = value.partition("=")
+        if value.partition(",")[0].strip() in (*PICTURES, *SCORES):
+            name, text = "", value
+        elif not equals:
+            text, name = name, ""
+        elif not (name and text):
+            raise click.BadParameter(f"{value!r} is not of the form NAME=FORMAT or FORMAT")
+        try:
+            parse(name, text)
+        except OptionError as error:
+            raise click.BadParameter(str(error)) from error
+        pairs.append((name, text))
+    return tuple(pairs)
+
 
 Function = Callable[..., Any]
 

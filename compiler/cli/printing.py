@@ -18,9 +18,11 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
+from ...runtime.input_shapes import listed
 from ...runtime.plan.records import HostPart, Plan
 from ...runtime.printable import printable, printable_lines
 from ..ir.short_names import short_names, with_short_names
+from ..options import Options
 from .shell import asked_for, remember, remembered
 
 WIDTH_IN_A_PIPE = 120
@@ -216,3 +218,25 @@ def console(widest: int | None = None) -> Console:
     if widest is not None and found.width > widest:
         found.width = widest
     return found
+
+
+def per_choice(choices: Sequence[Options], answers: Sequence[Answer]) -> Answer:
+    """One answer; in JSON several under "choices", each with its signature and input shapes."""
+    if len(answers) == 1:
+        return answers[0]
+    members = []
+    shown: list[Listing | str] = []
+    for choice, answer in zip(choices, answers, strict=True):
+        key = {"signature": choice.signature_key} if choice.signature else {}
+        members.append({**key, "input_shapes": dict(choice.input_shapes), **answer.values})
+        shown += [_title(choice), *answer.tables()]
+    return Answer({"choices": members}, shown)
+
+
+def _title(choice: Options) -> str:
+    """The signature and input shapes that what follows is about."""
+    shapes = listed(dict(choice.input_shapes))
+    parts = [f"signature {key}" for key in choice.signature]
+    parts += [f"input shapes {shapes}"] if shapes else []
+    text = ", ".join(parts)
+    return f"{text[0].upper()}{text[1:]}:\n"

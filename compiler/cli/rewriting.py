@@ -10,9 +10,8 @@ import click
 from ..options import PRECISIONS, TARGETS, Options
 from ..pipeline import target_of
 from ..tools.rewrite_text import rewritten
-from .device_names import DeviceName
-from .parsing import parse_list
-from .paths import FilePath
+from .options import parse_list
+from .paths import DeviceName, FilePath
 from .shell import Command
 
 

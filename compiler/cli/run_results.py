@@ -14,7 +14,7 @@ import numpy as np
 from ...runtime.launch.device import DeviceInfo
 from ...runtime.plan.records import Plan, TensorInfo
 from ..ir import Array
-from ..pictures.classes import Class
+from ..pictures.outputs import Class
 from ..tools.trace.summary import TypeTime
 from .printing import Answer, Column, Listing, operators_of
 from .tracing import types_listing

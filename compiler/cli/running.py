@@ -23,11 +23,18 @@ from ..ir import Array
 from ..pictures.boxes import LEAST_SCORE as LEAST_BOX
 from ..pictures.boxes import boxes_of
 from ..pictures.candidates import LAYOUTS
-from ..pictures.classes import Class, are_probabilities, best_classes, read_labels, scores_of
 from ..pictures.drawing import Shown
 from ..pictures.families import DATA_SETS, Family, family_of
 from ..pictures.keypoints import LEAST_SCORE as LEAST_POINT
-from ..pictures.outputs import Output, real_outputs
+from ..pictures.outputs import (
+    Class,
+    Output,
+    are_probabilities,
+    best_classes,
+    read_labels,
+    real_outputs,
+    scores_of,
+)
 from ..pictures.picture_file import read_picture
 from ..pictures.show import KINDS, class_names, evidence, shown_in
 from ..tools.trace.events import Trace
@@ -164,8 +171,7 @@ def run(
 
     if file:
         # What is compiled already is run without the compiler, which takes longer to import.
-        from .model_inputs import fitting_shapes, model_inputs
-        from .user_cache import load_compiled
+        from .user_cache import fitting_shapes, load_compiled, model_inputs
 
         # What is wrong with arguments is said before the model is compiled for seconds.
         shapes = shapes or fitting_shapes(file, given.named, signature)

@@ -1,16 +1,25 @@
-"""Models compiled into the user's own cache when they are run."""
+"""A model's file that is run: its inputs, and compiling it into the user's own cache."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from PIL import Image
+
+from ...runtime.plan.records import TensorInfo
 from ..arguments import signatures
+from ..emit.tensors import inputs
 from ..emit.variant_name import compiled_folder
+from ..frontend.reader import read
+from ..ir import Shape, Tensor
 from ..options import Options
+from ..pictures.picture_file import MODES, read_picture
 from ..tools.trace.events import Trace
 from ..user_cache import for_attached_device, load_or_compile, user_cache
+from .input_arrays import assign, is_picture, stored_shapes
 from .shell import note
 from .stages import progress
 
@@ -56,3 +65,59 @@ def load_compiled(
 
     folder = compiled_folder(str(model), options, cache)
     return load_or_compile(folder, load, compile)
+
+
+OPEN = -1
+"""A size that the file leaves open."""
+
+
+def fitting_shapes(
+    model: Path, values: Sequence[str], signature: str | None = None
+) -> dict[str, Shape]:
+    """Shapes for the inputs whose sizes a model leaves open: those of the arrays and pictures.
+
+    A note says which were taken of pictures. InputError if values do not fit the inputs' names,
+    ModelError if the model is damaged.
+    """
+    found: dict[str, Shape] = {}
+    graph = read(os.fspath(model), {}, signature)
+    open_sizes = {
+        name: tensor
+        for name, tensor in zip(graph.input_names, graph.inputs, strict=True)
+        if tensor.signature and OPEN in tensor.signature
+    }
+    if open_sizes:
+        sources = assign(values, inputs(graph))
+        stored = stored_shapes({name: sources[name] for name in open_sizes})
+        for name, tensor in open_sizes.items():
+            if name in stored:
+                found[name] = stored[name]
+            elif is_picture(sources[name]) and _takes_any_picture(tensor):
+                picture = read_picture(sources[name])
+                found[name] = (1, picture.height, picture.width, tensor.shape[3])
+                note(
+                    f"{name} takes pictures of any size: compiled for {_size(picture)}, that of "
+                    f"{sources[name]}; --input-shape {name}=1,HEIGHT,WIDTH,{tensor.shape[3]} "
+                    "changes it"
+                )
+    return found
+
+
+def model_inputs(
+    model: Path, shapes: Mapping[str, Shape], signature: str | None = None
+) -> tuple[tuple[TensorInfo, ...], list[str]]:
+    """The inputs of a model for some shapes of them, by name, and the names of all its tensors.
+
+    ModelError if the model or a shape is invalid.
+    """
+    graph = read(os.fspath(model), dict(shapes), signature)
+    return inputs(graph), [tensor.name for tensor in graph.tensors]
+
+
+def _takes_any_picture(tensor: Tensor) -> bool:
+    signature = tensor.signature or ()
+    return len(signature) == 4 and signature[1:3] == (OPEN, OPEN) and signature[3] in MODES
+
+
+def _size(picture: Image.Image) -> str:
+    return f"{picture.width}x{picture.height}"

@@ -16,8 +16,7 @@ from ..tools.bisect import bisect as find_culprit
 from .compile_options import compile_options, tolerance_option
 from .input_arrays import InputValues, input_options
 from .options import model_argument
-from .printing import Answer, Column, Listing, full_names_option, json_option
-from .shape_choices import per_choice
+from .printing import Answer, Column, Listing, full_names_option, json_option, per_choice
 from .shell import Command, Failure
 from .stages import progress
 

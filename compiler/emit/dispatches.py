@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ...runtime.plan.records import Dispatch
+from ...runtime.plan.records import Dispatch, IndexCheck
 from ...runtime.plan.storage import WORD
 from ..codegen.generate import GeneratedLaunch, Kernels, computed
 from ..errors import Finding, UnsupportedError
-from ..ir import Array, Tensor
+from ..ir import Array, Op, Origin, Tensor
 from ..memory.allocation import Allocation
+from ..ops import OPS
 from ..ops.base import SLICED, Constant, device_array, halves_rows, lane_of, pack_slices
 from ..target import Target
 from .weights import Weights, without_denormals
@@ -113,3 +114,32 @@ def _in_halves(slices: Array) -> Array:
     """Slices of numbers of 4 bits, two in the bytes of one."""
     even = np.pad(slices, ((0, len(slices) % 2), (0, 0)))
     return np.asarray(even[::2] | even[1::2] << 4)
+
+
+def index_checks(
+    kernels: Kernels, allocation: Allocation, weights: Weights
+) -> Iterator[IndexCheck]:
+    """A check of each tensor of indices, except for constants that are within bounds.
+
+    Operators that only become GATHER, such as detections, compute indices within bounds themselves.
+    """
+    for dispatch, launch in enumerate(kernels.launches):
+        origin = _origin(launch.op)
+        for tensor, limits in launch.limits.items() if origin else ():
+            if tensor.data is None:
+                place = allocation.lies(tensor)
+                _, layout = allocation.arrangement.aliases.locate(tensor)
+                length, pitch = layout.length, layout.pitch
+            elif np.all((tensor.data >= 0) & (tensor.data < np.array(limits))):
+                continue
+            else:
+                place = weights.add(device_array(tensor.data))
+                length = pitch = place.size
+            span = (tensor.name, tensor.shape, place, length, pitch)
+            yield IndexCheck(dispatch, str(origin), *span, tuple(limits))
+
+
+def _origin(op: Op) -> Origin | None:
+    """The operator of the model file whose indices an operator has; None if there is none."""
+    indexing = (o for o in op.origins if o.name in OPS and OPS[o.name].traits.indexes)
+    return next(indexing, None)

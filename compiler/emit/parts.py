@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from ...runtime.cache.variant import FALLBACK
 from ...runtime.plan.records import HostPart, HostTensor
 from ..ir import Graph, Op, Tensor
-from ..litert.functions import function_file
-from ..litert.parts import part_file, part_inputs
+from ..litert.parts import function_file, part_file, part_inputs
 from ..memory.allocation import Allocation
 from ..ops.litert_part import LITERT, host_only
 

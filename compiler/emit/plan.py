@@ -16,8 +16,7 @@ from ..memory.allocation import Allocation
 from ..options import Options
 from ..version import compiler_version
 from .compiled_model import CompiledModel
-from .dispatches import dispatches
-from .index_checks import index_checks
+from .dispatches import dispatches, index_checks
 from .parts import host_parts
 from .tensors import inputs, kept_variables, outputs, placed
 from .weights import Weights

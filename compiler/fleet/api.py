@@ -6,14 +6,20 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
+from ...runtime.remote.keys import Ask, SigningKey
+from ...runtime.remote.store import Store
+from ...runtime.remote.url import is_url
 from ..arguments import listed
 from ..errors import OptionError
 from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
 from ..progress import Progress, silent
 from .models import find_models
-from .places import place
+from .place import Place
+from .place_folder import Folder
+from .place_remote import Remote
 from .result import Result
 from .run import run
 from .tasks import for_each, matrix
@@ -106,3 +112,20 @@ def require_dask() -> None:
             f"several jobs and schedulers need Dask, which cannot be imported ({missing}): "
             "pip install 'tflgpu[fleet]'"
         ) from missing
+
+
+def place(
+    cache: str | os.PathLike[str], sign: str | os.PathLike[str] = "", ask: Ask | None = None
+) -> Place:
+    """The place that a path or a URL means; `sign` is the file of a key for a store.
+
+    `ask` asks for the key's passphrase, if it has one.
+    OptionError if a key is given for a folder, StoreError if the store or the key cannot be used.
+    """
+    if is_url(cache):
+        store = Store(cache)
+        store.check_writable()
+        return Remote(store, SigningKey(sign, ask) if sign else None)
+    if sign:
+        raise OptionError(f"{os.fspath(cache)} is a folder; only what goes to a URL is signed")
+    return Folder(Path(cache))

@@ -1,24 +1,30 @@
 """A cluster: workers of Dask, in processes of this machine or wherever a scheduler has them.
 
 Only as many tasks are under way as keep the workers busy, so that a thousand models need no more
-memory than a few. What a lost worker was doing is done again by another one.
+memory than a few. What a lost worker was doing is done again by another one. Tasks travel in
+batches: sending one by itself and getting its result takes as long as compiling a small model.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent import futures
+from contextlib import contextmanager
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from queue import Empty, Queue
+from threading import Thread
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from distributed import Client, Future, KilledWorker, WorkerPlugin
+from tornado.ioloop import IOLoop
 
 from ...runtime.errors import TflgpuError
 from ..errors import WorkerError
+from .tasks import Task
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,13 +40,21 @@ ATTEMPTS = 3
 Dask does so three times. A task is also blamed for what another one on its worker has done, and so
 it is for whatever kills workers; a run survives ten such deaths wherever they happen.
 """
-LOST = (KilledWorker, CancelledError)
+LOST = (KilledWorker, futures.CancelledError)
 """What the result of a task is if its worker was lost, and the next one, too."""
 PATIENCE = 30
 """Seconds to wait for a scheduler, and while it has no workers."""
+ENDING = 10
+"""Seconds to wait for what is still under way when the event loop ends."""
 
 LOOK = 2
 """Seconds between looks for schedulers and workers that are gone."""
+MOST = 16
+"""Tasks of a batch."""
+MOST_BYTES = 1 << 18
+"""Bytes of the models of a batch of several tasks."""
+ROUNDS = 4
+"""Batches for each worker that what is left would make, at least; so that all end together."""
 RESUME = "what was compiled is in the cache, and another run continues there"
 
 
@@ -187,3 +201,63 @@ class Cluster:
 
     def _gone(self) -> WorkerError:
         return WorkerError(f"{self._name} is gone; {RESUME}")
+
+
+def batches(tasks: Iterable[Task], workers: int) -> Iterator[list[Task]]:
+    """Tasks in batches for so many workers, those of large models first and alone.
+
+    Compiling a large model takes longest, and the last batches are the smallest: at the end, no
+    worker waits long for another one.
+    """
+    left = deque(sorted(((_size(task), task) for task in tasks), key=lambda each: -each[0]))
+    while left:
+        most = min(MOST, ceil(len(left) / (ROUNDS * workers)))
+        size, task = left.popleft()
+        batch = [task]
+        while left and len(batch) < most and size + left[0][0] <= MOST_BYTES:
+            more, task = left.popleft()
+            size += more
+            batch.append(task)
+        yield batch
+
+
+def _size(task: Task) -> int:
+    try:
+        return task.model.stat().st_size
+    except OSError:
+        return 0  # whoever compiles it says why
+
+
+@contextmanager
+def running_loop() -> Iterator[IOLoop]:
+    """The event loop of a cluster, in a thread of its own (WorkerError).
+
+    One of Dask's own must start within ten seconds, or an assertion fails: too few where the
+    machine has much else to do. This is waited for until it runs.
+    """
+    started = futures.Future[tuple[IOLoop, asyncio.Event]]()
+
+    async def until_ended() -> None:
+        ended = asyncio.Event()
+        started.set_result((IOLoop.current(), ended))
+        await ended.wait()
+
+    def run() -> None:
+        try:
+            asyncio.run(until_ended())
+        except OSError as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    thread = Thread(target=run, daemon=True, name="event loop of a cluster")
+    try:
+        thread.start()
+        loop, ended = started.result()
+    except (OSError, RuntimeError) as error:
+        raise WorkerError(f"cannot start an event loop for Dask: {error}") from error
+    try:
+        yield loop
+    finally:
+        loop.add_callback(ended.set)
+        thread.join(ENDING)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ...runtime.errors import PlanError
 from ...runtime.plan.records import Plan
-from ...runtime.remote.files import read_plan
+from ...runtime.remote.copies import read_plan
 from ...runtime.remote.keys import SigningKey
 from ...runtime.remote.ledger import ROWS, Ledger
 from ...runtime.remote.publish import is_intact, publish

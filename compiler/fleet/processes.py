@@ -14,10 +14,8 @@ from tornado.ioloop import PeriodicCallback
 from ...runtime.errors import PlanError
 from ..errors import WorkerError
 from ..litert.reference import litert_version
-from .batches import batches
-from .cluster import LOOK, SETTINGS, Cluster
+from .cluster import LOOK, SETTINGS, Cluster, batches, running_loop
 from .place import Place
-from .running_loop import running_loop
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written, compile_task
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
+from time import monotonic
 
 from ...runtime.errors import TflgpuError
 from ..errors import EstimateWarning, Finding, ModelError, ModelFileError, UnsupportedError
@@ -13,9 +14,43 @@ from ..telling import tell
 from .place import Place
 from .result import Result
 from .row import Row
-from .rows import Rows
 from .tasks import Task
 from .workers import Failed, Workers, Written
+
+SAVED_EVERY = 5.0
+"""Seconds after which rows are saved, so that a run that is killed loses few of them."""
+
+
+class Rows:
+    """The rows of a place, to which a run adds its own."""
+
+    def __init__(self, place: Place) -> None:
+        """Read the rows, if there are any (PlanError, StoreError)."""
+        self._place = place
+        self._added: list[Row] = []
+        self._saved = monotonic()
+        # Fail now if nothing can be written, before anything is compiled.
+        place.add_rows(())
+        rows = sorted(place.read_rows(), key=lambda row: (bool(row.variant), row.time))
+        self._before = {(row.fingerprint, row.request): row for row in rows}
+
+    def find(self, fingerprint: str, request: str) -> Row | None:
+        """The newest row for the same content and request, one with a variant first."""
+        return self._before.get((fingerprint, request))
+
+    def add(self, row: Row) -> None:
+        """Add a row, and save it with the next ones (PlanError, StoreError)."""
+        self._added.append(row)
+        if monotonic() - self._saved > SAVED_EVERY:
+            self.save()
+
+    def save(self) -> None:
+        """Write the rows that were added since the last time (PlanError, StoreError)."""
+        if self._added:
+            self._place.add_rows(self._added)
+            self._added = []
+        self._saved = monotonic()
+
 
 READERS = 8
 """Variants that are looked at at a time, since a place may be far away."""

@@ -15,11 +15,9 @@ from tornado.ioloop import IOLoop
 from ...runtime.cache.folder import fingerprint
 from ..errors import ModelFileError, WorkerError
 from ..version import compiler_version
-from .batches import batches
-from .cluster import PATIENCE, SETTINGS, Cluster
+from .cluster import PATIENCE, SETTINGS, Cluster, batches, running_loop
 from .parcel import compile_parcels, pack, unequal, versions
 from .place import Place
-from .running_loop import running_loop
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written
 

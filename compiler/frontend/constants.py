@@ -7,6 +7,7 @@ A string tensor is an array of `bytes` objects.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..ir import Array, Shape
+from ..ir import Array, Op, Shape, Tensor
 from .flatbuffer import Source
 
 Bytes = NDArray[np.uint8]
@@ -144,3 +145,28 @@ def _encode_strings(values: list[bytes]) -> bytes:
     ends = start + np.cumsum([len(value) for value in values], dtype=np.int64)
     header = np.array([len(values), start, *ends], "<i4")
     return header.tobytes() + b"".join(values)
+
+
+def first_contents(tensors: Sequence[Tensor], ops: list[Op]) -> dict[Tensor, Array]:
+    """The contents of variables that do not begin with 0; removes from `ops` what only gives them.
+
+    With weights in half precision, TensorFlow's converter has the states of recurrent layers
+    dequantized from constants, which LiteRT does once, in the first run.
+    """
+    contents: dict[Tensor, Array] = {}
+    for tensor in tensors:
+        if tensor.variable and tensor.dtype == "int8" and tensor.quantization:
+            # LiteRT's variables of this type begin with their zero point, others with 0.
+            zero = tensor.quantization.zero_point[0]
+            contents[tensor] = np.full(tensor.shape, zero, np.int8)
+    for op in filter(_begins, tuple(ops)):
+        contents[op.output] = op.constant(0).astype(np.float32)
+        ops.remove(op)
+    return contents
+
+
+def _begins(op: Op) -> bool:
+    if op.name != "DEQUANTIZE" or not op.output.variable:
+        return False
+    source = op.operand(0)
+    return source.constant and source.dtype == "float16" and source.shape == op.output.shape

@@ -17,13 +17,12 @@ from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
 from ..ops.base import operands_of
 from ..tflite_schema import DTYPES
-from .constants import Bytes, byte_size, decode
+from .constants import Bytes, byte_size, decode, first_contents
 from .flatbuffer import Source
 from .model_file import Model, ModelFile, content_of, distinct, name_of, release
 from .operator_options import operator_options, subgraphs_of
 from .quantization import read_blocks, read_quantization
 from .sparsity import densify
-from .variables import first_contents
 
 OPERANDS = 500_000
 """Most operands of all operators together."""

@@ -14,8 +14,7 @@ import numpy as np
 from ..ir import Array
 from .boxes import Box, Boxes, certain_of
 from .candidates import distinct
-from .classes import label
-from .outputs import Output
+from .outputs import Output, label
 
 STRIDES = ((8, 16, 16, 16), (16, 32, 32, 32), (8, 16, 32, 32, 32), (4,))
 """Of the layers with anchors, by network: those for near faces and palms, for faces in larger

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from .classes import label
 from .drawing import color, text_size
-from .outputs import Output
+from .outputs import Output, label
 
 LEAST_SCORE = 0.5
 """Of boxes that count as detected."""

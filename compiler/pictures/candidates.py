@@ -10,8 +10,7 @@ import numpy as np
 from ...runtime.errors import InputError
 from ..ir import Array
 from .boxes import LEAST_SCORE, Box, Boxes, certain_of
-from .classes import label
-from .outputs import Output
+from .outputs import Output, label
 
 MOST_OVERLAP = 0.45
 """Of two boxes of a class, as the share of their union; of more, only the better one counts."""

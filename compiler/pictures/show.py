@@ -9,13 +9,11 @@ from ...runtime.errors import InputError
 from .anchors import anchored_of
 from .boxes import LEAST_SCORE, boxes_of
 from .candidates import candidates_of
-from .classes import scores_of
 from .drawing import Shown
 from .families import data_set_of
-from .feature_image import image_of
 from .keypoints import Keypoints, has_points, has_poses, keypoints_of
-from .masks import is_class_map, mask_of
-from .outputs import Output
+from .masks import image_of, is_class_map, mask_of
+from .outputs import Output, scores_of
 from .poses import poses_of
 
 KINDS = ("boxes", "mask", "keypoints", "image")

@@ -10,19 +10,17 @@ from ...runtime.litert.module import KernelSet
 from ...runtime.plan.records import TensorInfo
 from .. import pipeline
 from ..devices.attached import attached_device
+from ..events import describe
 from ..frontend.model_file import Model
 from ..frontend.reader import read
-from ..ir import Array
+from ..ir import Array, Graph
 from ..litert.child import try_run
-from ..litert.every_tensor import every_tensor
-from ..litert.last_bits import with_other_last_bits
 from ..litert.reference import Reference
-from ..litert.state import kept_outputs, with_state
+from ..litert.variations import every_tensor, kept_outputs, with_other_last_bits, with_state
 from ..options import Options
 from ..progress import Progress, silent
 from ..scratch import scratch_folder
 from .comparison import Comparison
-from .folded import folded_results
 from .nearest import Asked, Result, against_litert
 
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
@@ -127,3 +125,23 @@ def _layers(session: runtime.Session) -> Iterator[Result]:
     for tensor in sorted(computed, key=lambda tensor: tensor.first):
         label = plan.dispatches[tensor.first].label
         yield Result(tensor.name, session.read(tensor.name), label)
+
+
+def folded_results(model: Model, options: Options) -> list[Result]:
+    """The constants that kernels read instead of results of operators.
+
+    The options have a single choice of input shapes. Raises what `pipeline.select` raises.
+    """
+    writers: dict[str, str] = {}
+    found: dict[str, Result] = {}
+
+    def observe(stage: str, graph: Graph) -> None:
+        if stage == "read":
+            writers.update((t.name, describe(op)) for op in graph.ops for t in op.outputs)
+        for tensor in graph.tensors:
+            if tensor.folded and tensor.data is not None and tensor.name in writers:
+                label = f"folded: {writers[tensor.name]}"
+                found[tensor.name] = Result(tensor.name, tensor.data, label)
+
+    pipeline.select(model, options, pipeline.target_of(options), observe=observe)
+    return list(found.values())

@@ -1,13 +1,15 @@
-"""A run on memory of the caller, checked once."""
+"""Runs on memory of the caller: one that is checked once, and a single one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..exchange import as_declared
 from ..execution import Execution
 from ..inputs import by_name
 from ..launch.callers_memory import CallersMemory, callers_memory
@@ -15,11 +17,9 @@ from ..launch.device import Buffer, Command
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import device_dtype, region_size
 from ..shown import one_line
-from .host import host_array
-from .mapped import is_mapped_input
+from .host import fitted, host_array, is_mapped_input
 from .slot import Slot
 from .submitted import Bound, SubmittedRun
-from .values import fitted
 
 Array = NDArray[Any]
 
@@ -140,3 +140,43 @@ class BoundRun(Generic[Bound]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+Array = NDArray[Any]
+
+
+def run_into(
+    execution: Execution, arrays: Sequence[Array], outputs: Mapping[str, Bound], check: bool
+) -> dict[str, Array | Bound]:
+    """The outputs for inputs as `arrays_for` returns them: the objects of the caller by name, and
+    new arrays for the others. Errors are those of `Session.run`.
+    """
+    infos = execution.plan.outputs
+    if isinstance(outputs, Mapping) and any(
+        callers_memory(value) is not None for value in outputs.values()
+    ):
+        if check:
+            raise InputError("indices are checked with outputs on the host only; bind arrays")
+        return _run_bound(execution, arrays, outputs)
+    targets = fitted("output", infos, outputs, lambda i, value: host_array(infos[i], value, True))
+    with execution:
+        results = execution.run_checked(arrays) if check else execution.run(arrays, targets)
+    returned: dict[str, Array | Bound] = {}
+    for index, (info, result) in enumerate(zip(infos, results, strict=True)):
+        if index in targets and result is not targets[index]:
+            np.copyto(targets[index], result, casting="unsafe")
+        returned[info.name] = outputs[info.name] if index in targets else as_declared(info, result)
+    return returned
+
+
+def _run_bound(
+    execution: Execution, arrays: Sequence[Array], outputs: Mapping[str, Bound]
+) -> dict[str, Array | Bound]:
+    plan = execution.plan
+    inputs = {info.name: array for info, array in zip(plan.inputs, arrays, strict=True)}
+    others = [info for info in plan.outputs if info.name not in outputs]
+    made = {info.name: np.empty(info.shape, info.dtype) for info in others}
+    targets: dict[str, Array | Bound] = {**made, **outputs}
+    with BoundRun(execution, inputs, targets) as bound:
+        results = bound.run()
+    return {info.name: results[info.name] for info in plan.outputs}

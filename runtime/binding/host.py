@@ -1,15 +1,55 @@
-"""Arrays of the caller on the host, which runs read and write in place."""
+"""What the caller gives for inputs and outputs: which value for which, and arrays of the host."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..plan.records import TensorInfo
+from ..errors import DeviceError, InputError
+from ..execution import Execution
+from ..plan.records import Region, TensorInfo
+from ..plan.storage import byte_size, device_dtype
+
+_Fitted = TypeVar("_Fitted")
+
+
+def fitted(
+    kind: str,
+    infos: Sequence[TensorInfo],
+    given: Mapping[str, Any],
+    fit: Callable[[int, Any], _Fitted],
+) -> dict[int, _Fitted]:
+    """The result of `fit` for each value, by the index of its tensor.
+
+    `kind` is input or output. `fit` takes a tensor's index and its value, and raises InputError if
+    the value does not fit. The InputError raised here names all that do not, and all names that the
+    model does not have.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"the {kind}s are given as {type(given).__name__}; give a mapping of their names to "
+            "what is bound to them"
+        )
+    indices = {info.name: index for index, info in enumerate(infos)}
+    found, problems = {}, []
+    for name, value in given.items():
+        if name not in indices:
+            names = ", ".join(indices) or "none"
+            problems.append(f"{name} is not an {kind} of the model, which has {names}")
+            continue
+        try:
+            found[indices[name]] = fit(indices[name], value)
+        except InputError as error:
+            problems.append(f"{kind} {name}: {error}")
+    if problems:
+        lines = "".join(f"\n  {line}" for line in problems)
+        raise InputError(f"the {kind}s cannot be bound:{lines}")
+    return found
+
 
 Array = NDArray[Any]
 _ON_HOST = 1
@@ -65,3 +105,40 @@ def _viewed(value: Any) -> Array | None:
         except (TypeError, ValueError, BufferError, RuntimeError):
             return None
     return None
+
+
+def mapped_input(execution: Execution, name: str) -> NDArray[Any]:
+    """As `Session.map_input`, inside a `with` block of the execution."""
+    infos = execution.plan.inputs
+    index = next((i for i, info in enumerate(infos) if info.name == name), None)
+    if index is None:
+        names = ", ".join(info.name for info in infos) or "none"
+        raise InputError(f"{name} is not an input of the model, which has {names}")
+    if not byte_size(infos[index]):
+        raise InputError(f"input {name} has no memory on the device")
+    array = _mapped(execution, index)
+    if array is None:
+        raise DeviceError(
+            f"{execution.device.info} does not share the memory of input {name} with the host; "
+            "bind an array or a buffer of the device"
+        )
+    return array
+
+
+def is_mapped_input(execution: Execution, index: int, value: Any) -> bool:
+    """Whether a value is what `mapped_input` returns for an input."""
+    info = execution.plan.inputs[index]
+    if not isinstance(value, np.ndarray) or not byte_size(info):
+        return False
+    array = _mapped(execution, index)
+    return array is not None and (
+        (value.ctypes.data, value.dtype, value.shape, value.strides)
+        == (array.ctypes.data, array.dtype, array.shape, array.strides)
+    )
+
+
+def _mapped(execution: Execution, index: int) -> NDArray[Any] | None:
+    info = execution.plan.inputs[index]
+    buffer = execution.memory.buffers[Region.INPUT, index]
+    array = execution.device.mapped(buffer, byte_size(info))
+    return None if array is None else array.view(device_dtype(info.dtype)).reshape(info.shape)

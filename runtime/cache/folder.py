@@ -22,8 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ..callers import warn_caller
-from ..errors import CacheWarning, PlanError
+from ..errors import CacheWarning, PlanError, warn_caller
 from ..plan.records import Plan
 from .private_files import check_private
 from .variant import PLAN, read_plan

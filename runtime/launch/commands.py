@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from ..errors import DeviceError
@@ -10,7 +11,6 @@ from ..plan.kernels import Kernel
 from ..plan.records import Argument, Persistent, Plan, Region
 from ..plan.running import Schedule
 from .device import Buffer, Command, Device, Program
-from .segments import segments
 
 Buffers = Mapping[tuple[Region, int], Buffer]
 """The buffer of each region and index."""
@@ -109,3 +109,10 @@ def _argument(
             device.image(buffer, *span, texel) if texel else device.sub_buffer(buffer, *span)
         )
     return spans[key]
+
+
+def segments(plan: Plan, schedule: Schedule) -> list[slice]:
+    """The submissions before each part on LiteRT, then those after the last part."""
+    firsts = [submission.first for submission in schedule.submissions]
+    ends = [bisect_left(firsts, part.before) for part in plan.parts]
+    return [slice(*pair) for pair in zip([0, *ends], [*ends, len(firsts)], strict=True)]

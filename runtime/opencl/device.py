@@ -22,11 +22,10 @@ from ..processor import usable_cores
 from .callers_memory import check_memory
 from .command_buffers import EXTENSION, LEAKING, CommandBuffers
 from .functions import functions_of
-from .images import image_copy
 from .info import device_platform, orders_atomics, shares_addresses, shares_memory
 from .library import OpenCLError, OwnedHandles, call, driver_call, handles, make, query, sizes
 from .marker import OpenCLMarker, wait_for
-from .memory import SLOW_SUB_BUFFERS, Address, OpenCLMemory
+from .memory import SLOW_SUB_BUFFERS, Address, OpenCLMemory, image_copy
 from .programs import OpenCLPrograms, Program
 from .trials import known
 

@@ -10,12 +10,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..callers import warn_caller
-from ..errors import DeviceError, DeviceWarning
+from ..errors import DeviceError, DeviceWarning, warn_caller
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
-from ..launch.device import DeviceInfo, is_named, matching
-from ..launch.unusable import Unusable
+from ..launch.device import DeviceInfo, Unusable, is_named, matching
 from . import starting
 from .drivers import VENDORS, chosen_place
 from .info import describe

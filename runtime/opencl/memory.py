@@ -283,3 +283,15 @@ class OpenCLMemory:
 def _free_late(context: int, address: int) -> None:
     call("clSVMFree", context, address)
     call("clReleaseContext", context)
+
+
+def image_copy(queue: int, memory: CallersMemory, buffer: int, writes: bool) -> tuple[Any, ...]:
+    """The command that copies an image to a buffer; with `writes` the buffer to the image."""
+    height, width, _ = memory.shape
+    image, place = c_void_p(memory.handle), (sizes(0, 0, 0), sizes(width, height, 1))
+    content, start = c_void_p(buffer), c_size_t(0)
+    if writes:
+        name, ends = "clEnqueueCopyBufferToImage", (content, image, start, *place)
+    else:
+        name, ends = "clEnqueueCopyImageToBuffer", (image, content, *place, start)
+    return (functions_of(queue).untyped(name), c_void_p(queue), *ends, 0, None, None)

@@ -11,7 +11,6 @@ from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError
 from ..plan.kernels import Kernel
 from .library import OpenCLError, OwnedHandles, call, driver_call, handles, make, query, sizes
-from .sources import join_sources
 
 Program = tuple[int, str]
 """The driver's handle of a program, and the name of a kernel in it."""
@@ -127,3 +126,12 @@ def _binary(program: int) -> bytes:
     place = c_void_p(addressof(content))
     call("clGetProgramInfo", program, _PROGRAM_BINARIES, sizeof(place), byref(place), None)
     return content.raw
+
+
+def join_sources(sources: Mapping[str, str]) -> str:
+    """One source of several files, whose messages keep the names of the files and their lines.
+
+    No file changes the meaning of a later one: each undefines its macros at its end, and its
+    functions are named after its kernel.
+    """
+    return "".join(f'#line 1 "{file}"\n{text}\n' for file, text in sources.items())

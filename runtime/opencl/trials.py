@@ -19,8 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from ..cache.private_files import check_private, make_private
-from ..callers import warn_caller
-from ..errors import CacheWarning, PlanError
+from ..errors import CacheWarning, PlanError, warn_caller
 from ..processor import instruction_set
 from .drivers import OURS, Driver, installed, register
 

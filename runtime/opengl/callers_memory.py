@@ -1,4 +1,4 @@
-"""Contexts and memory of the caller, made with moderngl."""
+"""Contexts and memory of the caller, made with moderngl, and copies of textures."""
 
 from __future__ import annotations
 
@@ -67,3 +67,28 @@ def check_memory(memory: CallersMemory, context: Any) -> None:
             f"the {memory.kind} belongs to another OpenGL context; load the model with context= "
             "the moderngl.Context of the buffer"
         )
+
+
+_PIXEL_BUFFER_BARRIER = 0x80
+"""GL_PIXEL_BUFFER_BARRIER_BIT."""
+
+
+class TextureRead:
+    """Copies all texels to a buffer, row by row."""
+
+    def __init__(self, texture: Any, buffer: Any) -> None:
+        self._texture, self._buffer = texture, buffer
+
+    def run(self, *_: int) -> None:
+        self._texture.read_into(self._buffer)
+
+
+class TextureWrite:
+    """Copies a buffer that kernels have written to the texels."""
+
+    def __init__(self, texture: Any, buffer: Any) -> None:
+        self._texture, self._buffer = texture, buffer
+
+    def run(self, *_: int) -> None:
+        self._texture.ctx.memory_barrier(_PIXEL_BUFFER_BARRIER)
+        self._texture.write(self._buffer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
@@ -16,16 +16,33 @@ from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
 from ..launch.device import Device, Range
 from ..launch.fit import unmet
+from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from ..plan.storage import WORD
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
-from .callers_memory import ModernglContext, check_memory
+from .callers_memory import ModernglContext, TextureRead, TextureWrite, check_memory
+from .egl import Context
 from .fence import Fence, Fences
 from .info import describe, read_limits
-from .owned import OwnedObjects
-from .textures import TextureRead, TextureWrite
+
+
+class OwnedObjects(Owned[Any]):
+    """Objects of a context, each with a method `release`."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+
+    def add(self, item: Any) -> None:
+        self._items.append(item)
+
+    def _free(self, items: Sequence[Any]) -> None:
+        with suppress(DeviceError), self._context:
+            for item in items:
+                item.release()
+
 
 try:
     import moderngl

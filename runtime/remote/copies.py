@@ -1,4 +1,4 @@
-"""The copies of fetched variants, from which they are loaded.
+"""Downloading variants, and the copies of them from which they are loaded.
 
     <user's cache>/stores/<digest of the store's URL>/<model fingerprint>/<variant>.<digest>/
 
@@ -12,16 +12,76 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from ..cache.folder import meant_models, variant_folder
+from ..cache.folder import fingerprint, meant_models, variant_folder
 from ..cache.private_files import check_private, read_file
+from ..cache.variant import PLAN
 from ..errors import PlanError
-from .files import are_whole
-from .manifest import MANIFEST, Publication, from_bytes, signed_bytes
+from ..plan import file as plan_file
+from ..plan.records import Plan
+from .manifest import MANIFEST, File, Publication, from_bytes, signed_bytes
 from .published import Address
-from .store import LARGEST_TEXT
+from .store import LARGEST_TEXT, Store
 from .url import without_password
+
+
+def file_of(path: Path) -> File:
+    """The size and the digest of a file, which is read in blocks (OSError)."""
+    return File(path.stat().st_size, fingerprint(path))
+
+
+def are_whole(folder: Path, files: Mapping[str, File]) -> bool:
+    """Whether a folder holds files just as a manifest says."""
+    try:
+        return all(file_of(folder / path) == expected for path, expected in files.items())
+    except OSError:
+        return False
+
+
+def download(store: Store, publication: Publication, folder: Path) -> None:
+    """Copy a variant's files into a folder that has the folders they need.
+
+    PlanError, naming the file, if one is missing, changed, or not of its size.
+    """
+    files = publication.manifest.files
+    store.download(
+        {f"{publication.files}/{path}": (folder / path, file.size) for path, file in files.items()}
+    )
+    for path, expected in files.items():
+        _check(store.at(f"{publication.files}/{path}"), file_of(folder / path), expected)
+
+
+def check(store: Store, publication: Publication) -> None:
+    """Read all files of a variant; PlanError, naming the file, if one is missing or changed."""
+    with tempfile.TemporaryDirectory(prefix="tflgpu-") as temporary:
+        for path in publication.manifest.files:
+            (Path(temporary) / path).parent.mkdir(parents=True, exist_ok=True)
+        download(store, publication, Path(temporary))
+
+
+def read_plan(store: Store, publication: Publication) -> Plan:
+    """The plan of a variant (PlanError if it is missing or changed)."""
+    path = f"{publication.files}/{PLAN}"
+    expected = publication.manifest.files[PLAN]
+    content = store.read(path, expected.size)
+    if content is None:
+        raise PlanError(f"{store.at(path)} is missing; publish the variant again")
+    found = File(len(content), hashlib.sha256(content).hexdigest())
+    _check(store.at(path), found, expected)
+    return plan_file.from_bytes(content, store.at(path))
+
+
+def _check(source: str, found: File, expected: File) -> None:
+    """PlanError, naming `source`, unless a file is what its manifest says."""
+    if found.size != expected.size:
+        raise PlanError(
+            f"{source} has {found.size} bytes instead of {expected.size}; publish the variant again"
+        )
+    if found.sha256 != expected.sha256:
+        raise PlanError(f"{source} is damaged (its checksum is wrong); publish the variant again")
 
 
 def copies_of(store: str) -> Path:

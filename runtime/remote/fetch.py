@@ -10,12 +10,10 @@ from pathlib import Path
 from ..cache.private_files import replace_file, sync_folder
 from ..cache.replacing import change_folder, replace_folder
 from ..cache.variant import PLAN, read_plan
-from ..callers import warn_caller
-from ..errors import CacheWarning, PlanError, StoreError
+from ..errors import CacheWarning, PlanError, StoreError, warn_caller
 from ..plan.records import Plan
-from .copies import copied, copies_of, folder_of, is_copy
-from .files import download, file_of
-from .files import read_plan as download_plan
+from .copies import copied, copies_of, download, file_of, folder_of, is_copy
+from .copies import read_plan as download_plan
 from .keys import Trust, Trusted, refused
 from .manifest import MANIFEST, Publication, to_bytes
 from .published import Address, Entry, address, check_store, find, published

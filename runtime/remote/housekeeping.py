@@ -10,7 +10,7 @@ import time
 
 from ..cache.folder import is_fingerprint
 from ..errors import PlanError
-from .files import check
+from .copies import check
 from .index import Record, is_unfinished, record_of, rewrite
 from .keys import Trusted
 from .ledger import INDEX, ROWS

@@ -12,7 +12,7 @@ from ..cache.folder import is_fingerprint
 from ..cache.variant import PLAN, WEIGHTS, Variant, originals, read_variant
 from ..errors import PlanError, StoreError
 from ..plan.records import Plan
-from .files import check, file_of
+from .copies import check, file_of
 from .index import add, record_of
 from .manifest import MANIFEST, File, Manifest, Publication, is_time, is_variant, to_bytes
 from .published import published

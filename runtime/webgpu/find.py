@@ -8,8 +8,7 @@ from typing import Any
 from ..errors import DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
-from ..launch.device import DeviceInfo, is_named, matching
-from ..launch.unusable import Unusable
+from ..launch.device import DeviceInfo, Unusable, is_named, matching
 from ..quiet import without_notices
 from .device import WebGPUDevice
 from .info import FEATURES, describe

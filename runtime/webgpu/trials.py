@@ -22,8 +22,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from ..cache.private_files import check_private, make_private, replace_file
-from ..callers import warn_caller
-from ..errors import CacheWarning, PlanError
+from ..errors import CacheWarning, PlanError, warn_caller
 from ..launch.attempt import Attempt, outdated
 from ..processor import instruction_set
 from .library import wgpu

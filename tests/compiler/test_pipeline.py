@@ -17,8 +17,8 @@ from tflgpu.compiler import ModelError, Options, UnsupportedError, pipeline
 from tflgpu.compiler.emit import plan as emit_plan
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.litert.variations import every_tensor
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.select import legality
 

@@ -12,7 +12,7 @@ from platforms import linux
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import ModelError, OptionError
 from tflgpu.compiler.fleet.models import find_models
-from tflgpu.compiler.pictures.classes import read_labels
+from tflgpu.compiler.pictures.outputs import read_labels
 from tflgpu.compiler.report.profile import read_profile
 from tflgpu.compiler.sizing.tuning_table import read_table
 from tflgpu.compiler.tools.editing.edit import read_source

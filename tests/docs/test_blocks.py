@@ -24,7 +24,7 @@ from docs.pages import PAGES, ROOT, Block, blocks
 from tflgpu.compiler.cli import main
 from tflgpu.compiler.cli.compiling import compile_command
 from tflgpu.compiler.tools import tune
-from tflgpu.compiler.tools.benchmark import kept_roofline
+from tflgpu.compiler.tools.benchmark import roofline as rooflines
 from tflgpu.compiler.tools.benchmark.roofline import Roofline
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     # Measuring the roofline takes half a minute.
     roof = Roofline(1e12, ((1 << 27, 1e11),), 1e-7)
-    monkeypatch.setattr(kept_roofline, "measure", lambda *_: roof)
+    monkeypatch.setattr(rooflines, "measure", lambda *_: roof)
     # Try a single alternative for each kernel.
     monkeypatch.setattr(tune, "BATCH", 2)
     monkeypatch.setattr(tune, "GAIN", 0.0)

@@ -58,7 +58,6 @@ STAGES = {
             "printable",
             "frozen",
             "errors",
-            "callers",
             "quiet",
             "waiting",
             "forks",
@@ -66,15 +65,13 @@ STAGES = {
         ),
         "typed_json",
         "processor",
-        *("plan", "launch", "cache", "remote", "litert", "custom_op", "parts"),
+        *("plan", "launch", "cache", "remote", "litert", "custom_op"),
         *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
         *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),
     ),
     "litert": (
-        *("defaults", "delegates", "file", "details", "shapes", "preserved"),
-        *("loading", "variants"),
-        *("subgraph", "opened", "signature_runner", "interpreter"),
-        *("options", "tensor_buffer", "signatures", "compiled_model", "aliases", "__main__"),
+        *("options", "file", "details", "variants", "subgraph", "opened", "interpreter"),
+        *("tensor_buffer", "signatures", "compiled_model", "aliases", "__main__"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""
@@ -89,7 +86,6 @@ OUTSIDE = {
         "runtime.late_names",
         "runtime.printable",
         "runtime.errors",
-        "runtime.callers",
         "runtime.plan",
         "runtime.cache",
     ),
@@ -287,7 +283,7 @@ def modules_after(statement: str) -> set[str]:
 )
 def test_the_extra_is_imported_only_for_stores_and_clusters(statement: str) -> None:
     loaded = modules_after(statement)
-    assert "tflgpu.compiler.fleet.places" in loaded
+    assert "tflgpu.compiler.fleet.api" in loaded
     assert not loaded & {"fsspec", "cryptography", "distributed", "dask", "asyncssh", "aiohttp"}
 
 

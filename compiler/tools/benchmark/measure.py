@@ -25,16 +25,15 @@ from ...frontend.model_file import Model
 from ...ir import Array
 from ...litert.child import try_run
 from ...litert.reference import Reference
-from ...litert.state import with_state
+from ...litert.variations import with_state
 from ...options import Options
 from ...progress import Progress, silent
 from ...scratch import scratch_folder
 from ..trace.events import Trace
 from ..trace.session import Observer
-from .kept_roofline import roofline_of
 from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
-from .roofline import Roofline, bytes_moved
+from .roofline import Roofline, bytes_moved, roofline_of
 
 WARM_UP = 5
 """Runs, after the first, before anything is measured."""

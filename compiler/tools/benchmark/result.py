@@ -9,7 +9,7 @@ import numpy as np
 
 from .... import runtime
 from ....runtime.plan.records import Plan
-from .kept_roofline import KeptRoofline
+from .roofline import KeptRoofline
 
 
 @dataclass(frozen=True)

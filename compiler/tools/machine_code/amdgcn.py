@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
-from .programs import compile_to_assembly, count
-from .record import MachineCode, Module
+from .programs import MachineCode, Module, compile_to_assembly, count
 
 CHIP = "gfx1030"
 """RDNA 2, as in the Radeon RX 6800."""

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
-from .programs import count, run
-from .record import MachineCode, Module
+from .programs import MachineCode, Module, count, run
 
 CHIP = "dg2"
 """Xe-HPG, as in the Arc A770."""

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
-from .programs import CLANG_PACKAGES, compile_to_assembly, run
-from .record import MachineCode, Module
+from .programs import CLANG_PACKAGES, MachineCode, Module, compile_to_assembly, run
 
 CHIP = "sm_86"
 """Ampere, as in the GeForce RTX 3080. For its limits see the CUDA C++ Programming Guide, table of

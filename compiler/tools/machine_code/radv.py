@@ -16,8 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ...codegen.translate import ToolError
-from .programs import count
-from .record import MachineCode, Module
+from .programs import MachineCode, Module, count
 
 FAMILY = "NAVI21"
 """The GPU that RADV compiles for: RDNA 2, as in the Radeon RX 6800."""

@@ -27,8 +27,8 @@ from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.litert.reference import ReferenceMissingError
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.target import Target
-from tflgpu.compiler.tools.benchmark import kept_roofline
 from tflgpu.compiler.tools.benchmark import measure as benchmark
+from tflgpu.compiler.tools.benchmark import roofline as rooflines
 from tflgpu.compiler.tools.benchmark.litert_gpu import Accelerated
 from tflgpu.compiler.tools.benchmark.measure import others_busy
 from tflgpu.compiler.tools.benchmark.result import KernelTime
@@ -43,7 +43,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where rooflines are kept in these tests: not among those of whoever runs them."""
     folder = tmp_path_factory.mktemp("rooflines")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_roofline, "folder", lambda: folder)
+        patch.setattr(rooflines, "folder", lambda: folder)
         yield folder
 
 
@@ -126,20 +126,20 @@ def test_a_roofline_is_measured_once(
     def forbidden(*arguments: object) -> Roofline:
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(kept_roofline, "measure", forbidden)
+    monkeypatch.setattr(rooflines, "measure", forbidden)
     info = next(item for item in devices_present() if str(item) == opencl_device)
     target = Target(profile_for(info))
-    assert kept_roofline.roofline_of(info, target).roofline.flops / 1e9 == value["gflops"]
+    assert rooflines.roofline_of(info, target).roofline.flops / 1e9 == value["gflops"]
     # What is damaged, or of other kernels, is measured again.
     for content in ("", "[]", file.read_text().replace('"kernels": "', '"kernels": "0')):
         file.write_text(content)
         with pytest.raises(AssertionError, match="measured again"):
-            kept_roofline.roofline_of(info, target)
+            rooflines.roofline_of(info, target)
     found = Roofline(1.0, ((8, 2.0),), 3.0)
-    monkeypatch.setattr(kept_roofline, "measure", lambda *arguments: found)
-    assert kept_roofline.roofline_of(info, target).roofline == found
-    monkeypatch.setattr(kept_roofline, "measure", forbidden)
-    assert kept_roofline.roofline_of(info, target).roofline == found
+    monkeypatch.setattr(rooflines, "measure", lambda *arguments: found)
+    assert rooflines.roofline_of(info, target).roofline == found
+    monkeypatch.setattr(rooflines, "measure", forbidden)
+    assert rooflines.roofline_of(info, target).roofline == found
     file.unlink()
 
 

@@ -12,8 +12,8 @@ from commands import as_json, invoke
 from paths import DIGITS_MODEL, SEVEN
 
 from tflgpu.compiler.ir import Array
-from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.litert.variations import every_tensor
 from tflgpu.compiler.tools import compare
 from tflgpu.runtime import TensorInfo
 

@@ -12,8 +12,7 @@ from plans import LENGTH, SIZE, chain, complete, copy, copy_source, single
 from plans.chain import OFFSET
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.emit.facts import stated
-from tflgpu.compiler.emit.schedules import OPENCL_OPTIONS, PERSISTENT_OPTIONS
+from tflgpu.compiler.emit.facts import OPENCL_OPTIONS, PERSISTENT_OPTIONS, stated
 from tflgpu.runtime import load
 from tflgpu.runtime.plan.records import HostPart, TensorInfo
 from tflgpu.runtime.plan.running import Element, Submission, TensorBuffer

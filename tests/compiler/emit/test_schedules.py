@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tflgpu.compiler.emit.schedules import barriers
+from tflgpu.compiler.emit.facts import barriers
 from tflgpu.runtime.plan.records import Argument, Region
 
 

@@ -24,8 +24,7 @@ from tflgpu.compiler.export import export
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.pictures.classes import best_classes
-from tflgpu.compiler.pictures.outputs import Output
+from tflgpu.compiler.pictures.outputs import Output, best_classes
 from tflgpu.compiler.pictures.show import shown_in
 from tflgpu.runtime.cache.variant import read_variant
 

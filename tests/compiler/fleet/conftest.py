@@ -30,7 +30,7 @@ def opencl_device() -> str:
 def loop() -> Iterator[IOLoop]:
     """For clusters in this process: what is left of one without a loop of its own fails the test
     after it."""
-    from tflgpu.compiler.fleet.running_loop import running_loop
+    from tflgpu.compiler.fleet.cluster import running_loop
 
     with running_loop() as running:
         yield running

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tflgpu.compiler.fleet.batches import MOST, MOST_BYTES, batches
+from tflgpu.compiler.fleet.cluster import MOST, MOST_BYTES, batches
 from tflgpu.compiler.fleet.tasks import Task
 from tflgpu.compiler.options import Options
 

@@ -26,7 +26,7 @@ import tflgpu
 from tflgpu.compiler import OptionError, Options
 from tflgpu.compiler.errors import WorkerError
 from tflgpu.compiler.fleet import cluster, parcel, processes, scheduled
-from tflgpu.compiler.fleet.running_loop import running_loop
+from tflgpu.compiler.fleet.cluster import running_loop
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
 from tflgpu.compiler.version import compiler_version

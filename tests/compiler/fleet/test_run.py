@@ -20,10 +20,9 @@ from tflgpu.compiler import ModelError, OptionError, Options, UnsupportedError, 
 from tflgpu.compiler.emit import folder as emitted
 from tflgpu.compiler.errors import Finding, ModelFileError
 from tflgpu.compiler.fleet import place_folder, workers
-from tflgpu.compiler.fleet.places import place
+from tflgpu.compiler.fleet.api import place
 from tflgpu.compiler.fleet.result import Result
-from tflgpu.compiler.fleet.rows import Rows
-from tflgpu.compiler.fleet.run import run
+from tflgpu.compiler.fleet.run import Rows, run
 from tflgpu.compiler.fleet.tasks import matrix
 from tflgpu.compiler.fleet.workers import Here
 from tflgpu.compiler.litert.child import Child

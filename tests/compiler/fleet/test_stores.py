@@ -15,7 +15,7 @@ from saved_rows import SAVES, save_rows
 from servers import make_key
 
 import tflgpu
-from tflgpu.compiler.fleet.places import place
+from tflgpu.compiler.fleet.api import place
 from tflgpu.runtime.remote.keys import Trusted
 from tflgpu.runtime.remote.published import entries
 from tflgpu.runtime.remote.store import Store

@@ -147,16 +147,16 @@ def test_operators_to_keep_are_searched_on_the_worker(
 def test_two_equal_devices_have_a_lock_in_a_folder_of_the_user(
     opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tflgpu.compiler.fleet import announce
+    from tflgpu.compiler.fleet import tuning
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     info = next(info for info in tflgpu.runtime.devices() if opencl_device in str(info))
-    monkeypatch.setattr(announce, "devices_here", lambda: [info, info])
-    lock = announce._lock(str(info))
+    monkeypatch.setattr(tuning, "devices_here", lambda: [info, info])
+    lock = tuning._lock(str(info))
     assert lock.parent.is_relative_to(tmp_path) and lock.parent.stat().st_mode & 0o777 == 0o700
     (tmp_path / "tflgpu" / "locks").chmod(0o770)
     with pytest.raises(tflgpu.PlanError, match="can be written to by other users"):
-        announce._lock(str(info))
+        tuning._lock(str(info))
 
 
 def test_a_device_that_no_worker_has(networks: Path, scheduler: str, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from graphs.interfaces import quantized_classifier
 from graphs.signatures import SHAPE, two_signatures
 from paths import DIGITS_MODEL
 
-from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.litert.variations import every_tensor
 
 
 def test_tensors_between_operators_are_there() -> None:

@@ -8,7 +8,7 @@ from graphs.signatures import two_signatures
 
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Array, Quantization
-from tflgpu.compiler.litert.last_bits import with_other_last_bits
+from tflgpu.compiler.litert.variations import with_other_last_bits
 from tflgpu.compiler.tools.compare import litert_outputs
 
 ULP = float(np.float32(2**-23))

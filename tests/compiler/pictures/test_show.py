@@ -9,10 +9,9 @@ from shown_outputs import anchored, candidates, detections, output, posenet
 
 from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata
 from tflgpu.compiler.pictures.candidates import LAYOUTS
-from tflgpu.compiler.pictures.classes import best_classes, scores_of
 from tflgpu.compiler.pictures.drawing import color
 from tflgpu.compiler.pictures.families import family_of
-from tflgpu.compiler.pictures.outputs import real_outputs
+from tflgpu.compiler.pictures.outputs import best_classes, real_outputs, scores_of
 from tflgpu.compiler.pictures.show import class_names, shown_in
 from tflgpu.runtime import InputError, TensorInfo
 

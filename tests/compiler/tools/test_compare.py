@@ -16,8 +16,8 @@ from paths import DIGITS_MODEL
 from tflgpu.compiler import Options
 from tflgpu.compiler.frontend.model_file import Model
 from tflgpu.compiler.ir import Array
-from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.litert.variations import every_tensor
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.compare import verify
 from tflgpu.compiler.tools.comparison import compare

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflgpu.runtime.opencl.sources import join_sources
+from tflgpu.runtime.opencl.programs import join_sources
 
 
 def test_files_keep_their_lines_for_messages() -> None:

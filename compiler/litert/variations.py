@@ -1,4 +1,8 @@
-"""A model whose numbers differ in their last bits, which LiteRT runs to show how far it can be off.
+"""A model as LiteRT is asked about it: with what it keeps, with every tensor, with other last bits.
+
+XNNPACK, which computes most of a model, shows only the outputs of what it was given. What it
+computes for a copy in which all tensors are outputs it computes for the model, too; LiteRT's own
+kernels round otherwise.
 
 Every device rounds sums and functions otherwise. Where that may change much, as where activations
 are quantized while the model runs or where layers amplify what differs, LiteRT's result moves as
@@ -8,17 +12,78 @@ exact everywhere: what they read stays, and what becomes integers before them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from ...runtime.litert.module import KernelSet
+from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError, PassError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..frontend.writer import write
 from ..ir import Array, Tensor
-from .state import with_state
+from ..options import Options
+from ..state_names import state_names
+from .child import try_run
+from .reference import Reference
+
+
+def with_state(model: Model, signature: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrays for all inputs of a model file, in its order: zeros for those that are kept.
+
+    `arrays` has those that are given. ModelError if the model cannot be read.
+    """
+    shapes = {name: array.shape for name, array in arrays.items()}
+    graph = read(model, shapes, signature or None)
+    return {
+        name: arrays[name] if name in arrays else np.zeros(tensor.shape, tensor.dtype)
+        for name, tensor in zip(graph.input_names, graph.inputs, strict=True)
+    }
+
+
+def kept_outputs(model: Model, options: Options) -> dict[str, str]:
+    """The inputs that outputs of one choice of a model update, by the names of the outputs."""
+    graph = read(model, signature=options.signature_key or None)
+    (pairs,) = state_names(options.keep, [(graph.input_names, graph.output_names)])
+    return {output: name for output, name in pairs if output}
+
+
+HIDDEN = ("resource", "variant", "string")
+"""Types of tensors that are left out: handles, which LiteRT does not hand out, and texts."""
+
+
+def every_tensor(
+    model: Model,
+    signature: str,
+    arrays: Mapping[str, Array],
+    kernels: KernelSet = "XNNPACK",
+) -> Mapping[str, tuple[TensorInfo, Array]]:
+    """The operators' results on these inputs, by tensor name; of a signature, or "" for the model.
+
+    Names that several tensors have are left out. ModelError if LiteRT cannot run the copy.
+    """
+    graph = read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
+    ordered = list(with_state(model, signature, arrays).values())
+    results = dict.fromkeys(tensor for op in graph.ops for tensor in op.outputs)
+    graph.outputs = [tensor for tensor in results if tensor.dtype not in HIDDEN]
+    graph.output_names = [tensor.name for tensor in graph.outputs]
+    try:
+        copy = write(graph)
+    except PassError as error:
+        raise ModelError(f"the tensors of this model cannot be compared: {error}") from error
+    try_run(copy, ordered, "", kernels)
+    reference = Reference(copy, input_shapes=[each.shape for each in ordered], kernels=kernels)
+    values = reference.run(ordered)
+    found = {
+        name: (info, value)
+        for name, info, value in zip(graph.output_names, reference.outputs, values, strict=True)
+    }
+    times = Counter(graph.output_names)
+    return {name: pair for name, pair in found.items() if times[name] == 1}
+
 
 EXACT_BITS = 12
 """A float whose lowest bits are zeros is left alone: it was not rounded, as 1 and 0.375."""
