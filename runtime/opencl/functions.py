@@ -15,120 +15,65 @@ from typing import Any
 
 from ..errors import DeviceError
 
-PLACES = {
-    "clGetPlatformInfo": 1,
-    "clGetDeviceIDs": 2,
-    "clGetDeviceInfo": 3,
-    "clCreateContext": 4,
-    "clRetainContext": 6,
-    "clReleaseContext": 7,
-    "clGetContextInfo": 8,
-    "clCreateCommandQueue": 9,
-    "clRetainCommandQueue": 10,
-    "clReleaseCommandQueue": 11,
-    "clGetCommandQueueInfo": 12,
-    "clCreateBuffer": 14,
-    "clRetainMemObject": 17,
-    "clReleaseMemObject": 18,
-    "clGetMemObjectInfo": 20,
-    "clCreateProgramWithSource": 26,
-    "clCreateProgramWithBinary": 27,
-    "clReleaseProgram": 29,
-    "clBuildProgram": 30,
-    "clGetProgramInfo": 32,
-    "clGetProgramBuildInfo": 33,
-    "clCreateKernel": 34,
-    "clReleaseKernel": 37,
-    "clSetKernelArg": 38,
-    "clGetKernelInfo": 39,
-    "clWaitForEvents": 41,
-    "clGetEventInfo": 42,
-    "clReleaseEvent": 44,
-    "clGetEventProfilingInfo": 45,
-    "clFlush": 46,
-    "clFinish": 47,
-    "clEnqueueReadBuffer": 48,
-    "clEnqueueWriteBuffer": 49,
-    "clEnqueueCopyImageToBuffer": 54,
-    "clEnqueueCopyBufferToImage": 55,
-    "clEnqueueNDRangeKernel": 59,
-    "clCreateSubBuffer": 82,
-    "clCreateImage": 96,
-    "clEnqueueFillBuffer": 102,
-    "clEnqueueMarkerWithWaitList": 105,
-    "clEnqueueBarrierWithWaitList": 106,
-    "clGetExtensionFunctionAddressForPlatform": 107,
-    "clSVMAlloc": 126,
-    "clSVMFree": 127,
-    "clSetKernelArgSVMPointer": 134,
-}
-"""Where the functions of OpenCL 1.0 to 2.0 that are called stand in a table."""
-
-_HANDLES, _SIZES = POINTER(c_void_p), POINTER(c_size_t)
+_HANDLES, _SIZES, _TEXTS = POINTER(c_void_p), POINTER(c_size_t), POINTER(c_char_p)
 _EVENTS = (c_uint, c_void_p, _HANDLES)
 """Events to wait for, and the one to create."""
+_STATUS = POINTER(c_int)
 _QUERY = (c_void_p, c_uint, c_size_t, c_void_p, _SIZES)
+_COPY = (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p)
+_FILL = (c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t)
+_LAUNCH = (c_void_p, c_void_p, c_uint, _SIZES, _SIZES, _SIZES)
+_BINARY = (c_void_p, c_uint, _HANDLES, _SIZES, _TEXTS, _STATUS)
 
-_CALLS: dict[str, tuple[Any, ...]] = {
-    "clBuildProgram": (c_void_p, c_uint, _HANDLES, c_char_p, c_void_p, c_void_p),
-    "clEnqueueBarrierWithWaitList": (c_void_p, *_EVENTS),
-    "clEnqueueFillBuffer": (
-        *(c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t),
-        *_EVENTS,
-    ),
-    "clEnqueueNDRangeKernel": (c_void_p, c_void_p, c_uint, _SIZES, _SIZES, _SIZES, *_EVENTS),
-    "clEnqueueReadBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
-    "clEnqueueWriteBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
-    "clEnqueueMarkerWithWaitList": (c_void_p, *_EVENTS),
-    "clFinish": (c_void_p,),
-    "clFlush": (c_void_p,),
-    "clGetCommandQueueInfo": _QUERY,
-    "clGetContextInfo": _QUERY,
-    "clGetDeviceIDs": (c_void_p, c_uint64, c_uint, _HANDLES, POINTER(c_uint)),
-    "clGetDeviceInfo": _QUERY,
-    "clGetEventInfo": _QUERY,
-    "clGetEventProfilingInfo": _QUERY,
-    "clGetKernelInfo": _QUERY,
-    "clGetMemObjectInfo": _QUERY,
-    "clGetPlatformInfo": _QUERY,
-    "clGetProgramBuildInfo": (c_void_p, *_QUERY),
-    "clGetProgramInfo": _QUERY,
-    "clReleaseCommandQueue": (c_void_p,),
-    "clReleaseContext": (c_void_p,),
-    "clReleaseEvent": (c_void_p,),
-    "clReleaseKernel": (c_void_p,),
-    "clReleaseMemObject": (c_void_p,),
-    "clReleaseProgram": (c_void_p,),
-    "clRetainCommandQueue": (c_void_p,),
-    "clRetainContext": (c_void_p,),
-    "clRetainMemObject": (c_void_p,),
-    "clSetKernelArg": (c_void_p, c_uint, c_size_t, c_void_p),
-    "clSetKernelArgSVMPointer": (c_void_p, c_uint, c_void_p),
-    "clWaitForEvents": (c_uint, _HANDLES),
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "clGetPlatformInfo": (1, c_int, *_QUERY),
+    "clGetDeviceIDs": (2, c_int, c_void_p, c_uint64, c_uint, _HANDLES, POINTER(c_uint)),
+    "clGetDeviceInfo": (3, c_int, *_QUERY),
+    "clCreateContext": (4, c_void_p, c_void_p, c_uint, _HANDLES, c_void_p, c_void_p, _STATUS),
+    "clRetainContext": (6, c_int, c_void_p),
+    "clReleaseContext": (7, c_int, c_void_p),
+    "clGetContextInfo": (8, c_int, *_QUERY),
+    "clCreateCommandQueue": (9, c_void_p, c_void_p, c_void_p, c_uint64, _STATUS),
+    "clRetainCommandQueue": (10, c_int, c_void_p),
+    "clReleaseCommandQueue": (11, c_int, c_void_p),
+    "clGetCommandQueueInfo": (12, c_int, *_QUERY),
+    "clCreateBuffer": (14, c_void_p, c_void_p, c_uint64, c_size_t, c_void_p, _STATUS),
+    "clRetainMemObject": (17, c_int, c_void_p),
+    "clReleaseMemObject": (18, c_int, c_void_p),
+    "clGetMemObjectInfo": (20, c_int, *_QUERY),
+    "clCreateProgramWithSource": (26, c_void_p, c_void_p, c_uint, _TEXTS, _SIZES, _STATUS),
+    "clCreateProgramWithBinary": (27, c_void_p, *_BINARY, _STATUS),
+    "clReleaseProgram": (29, c_int, c_void_p),
+    "clBuildProgram": (30, c_int, c_void_p, c_uint, _HANDLES, c_char_p, c_void_p, c_void_p),
+    "clGetProgramInfo": (32, c_int, *_QUERY),
+    "clGetProgramBuildInfo": (33, c_int, c_void_p, *_QUERY),
+    "clCreateKernel": (34, c_void_p, c_void_p, c_char_p, _STATUS),
+    "clReleaseKernel": (37, c_int, c_void_p),
+    "clSetKernelArg": (38, c_int, c_void_p, c_uint, c_size_t, c_void_p),
+    "clGetKernelInfo": (39, c_int, *_QUERY),
+    "clWaitForEvents": (41, c_int, c_uint, _HANDLES),
+    "clGetEventInfo": (42, c_int, *_QUERY),
+    "clReleaseEvent": (44, c_int, c_void_p),
+    "clGetEventProfilingInfo": (45, c_int, *_QUERY),
+    "clFlush": (46, c_int, c_void_p),
+    "clFinish": (47, c_int, c_void_p),
+    "clEnqueueReadBuffer": (48, c_int, *_COPY, *_EVENTS),
+    "clEnqueueWriteBuffer": (49, c_int, *_COPY, *_EVENTS),
+    "clEnqueueCopyImageToBuffer": (54, c_int),
+    "clEnqueueCopyBufferToImage": (55, c_int),
+    "clEnqueueNDRangeKernel": (59, c_int, *_LAUNCH, *_EVENTS),
+    "clCreateSubBuffer": (82, c_void_p, c_void_p, c_uint64, c_uint, c_void_p, _STATUS),
+    "clCreateImage": (96, c_void_p, c_void_p, c_uint64, c_void_p, c_void_p, c_void_p, _STATUS),
+    "clEnqueueFillBuffer": (102, c_int, *_FILL, *_EVENTS),
+    "clEnqueueMarkerWithWaitList": (105, c_int, c_void_p, *_EVENTS),
+    "clEnqueueBarrierWithWaitList": (106, c_int, c_void_p, *_EVENTS),
+    "clGetExtensionFunctionAddressForPlatform": (107, c_void_p, c_void_p, c_char_p),
+    "clSVMAlloc": (126, c_void_p, c_void_p, c_uint64, c_size_t, c_uint),
+    "clSVMFree": (127, None, c_void_p, c_void_p),
+    "clSetKernelArgSVMPointer": (134, c_int, c_void_p, c_uint, c_void_p),
 }
-"""The parameters of functions that return a status."""
-
-_MAKERS: dict[str, tuple[Any, ...]] = {
-    "clCreateBuffer": (c_void_p, c_uint64, c_size_t, c_void_p),
-    "clCreateCommandQueue": (c_void_p, c_void_p, c_uint64),
-    "clCreateContext": (c_void_p, c_uint, _HANDLES, c_void_p, c_void_p),
-    "clCreateImage": (c_void_p, c_uint64, c_void_p, c_void_p, c_void_p),
-    "clCreateKernel": (c_void_p, c_char_p),
-    "clCreateProgramWithBinary": (
-        *(c_void_p, c_uint, _HANDLES, _SIZES),
-        *(POINTER(c_char_p), POINTER(c_int)),
-    ),
-    "clCreateProgramWithSource": (c_void_p, c_uint, POINTER(c_char_p), _SIZES),
-    "clCreateSubBuffer": (c_void_p, c_uint64, c_uint, c_void_p),
-}
-"""The parameters of functions that return an object, except the last, which is the status."""
-
-_OTHERS: dict[str, tuple[tuple[Any, ...], Any]] = {
-    "clGetExtensionFunctionAddressForPlatform": ((c_void_p, c_char_p), c_void_p),
-    "clSVMAlloc": ((c_void_p, c_uint64, c_size_t, c_uint), c_void_p),
-    "clSVMFree": ((c_void_p, c_void_p), None),
-}
-"""The parameters and results of other functions."""
+"""Where the functions of OpenCL 1.0 to 2.0 that are called stand in a table, and their results and
+parameters, without those of functions that are only called untyped."""
 
 _LOADERS = (
     "libOpenCL.so.1",
@@ -149,12 +94,7 @@ class Functions(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         function = self.untyped(name)
-        if name in _CALLS:
-            function.argtypes = _CALLS[name]
-        elif name in _MAKERS:
-            function.argtypes, function.restype = (*_MAKERS[name], POINTER(c_int)), c_void_p
-        else:
-            function.argtypes, function.restype = _OTHERS[name]
+        _, function.restype, *function.argtypes = FUNCTIONS[name]
         self[name] = function
         return function
 
@@ -168,7 +108,7 @@ class Functions(dict[str, Any]):
         return function
 
     def _address(self, name: str) -> int:
-        place = self._table + PLACES[name] * ctypes.sizeof(c_void_p)
+        place = self._table + FUNCTIONS[name][0] * ctypes.sizeof(c_void_p)
         address = c_void_p.from_address(place).value
         assert address, name
         return address

@@ -45,7 +45,7 @@ def test_the_places_of_functions() -> None:
     if intel is None:
         unavailable("not installed: the Python package intel-opencl-rt")
     found = functions.functions_of(platforms.devices([intel])[0])
-    for name in functions.PLACES:
+    for name in functions.FUNCTIONS:
         symbol, address = Symbol(), ctypes.cast(found.untyped(name), c_void_p)
         assert ctypes.CDLL(None).dladdr(address, byref(symbol))
         assert symbol.name.decode() == name
