@@ -13,10 +13,9 @@ from ..errors import OptionError
 from ..tools.machine_code import MachineCode
 from .changes import changes, figures
 from .comparison import compare
-from .decisions import Decisions
-from .graphs import file_nodes, kernel_nodes
+from .decisions import Decisions, options_of, rewrites_of
+from .graphs import drawn, drawn_kernels
 from .launched import dispatches_of, parts_of
-from .notes import options_of, rewrites_of
 from .profile import Profile
 from .sources import highlighted_sources
 
@@ -48,11 +47,12 @@ def contents(
             f"{other.folder} was compiled from another model, {other.plan.model}; compare "
             f"{plan.model} with a variant of the same file"
         )
+    file = decisions.graph if decisions else None
     return {
         "model": _model(plan),
         "graphs": {
-            "kernels": kernel_nodes(plan),
-            "operators": file_nodes(plan, decisions.graph) if decisions else None,
+            "kernels": drawn_kernels(plan),
+            "operators": file and drawn(plan, file.nodes, file.edges),
         },
         "note": decisions.note if decisions else "",
         "dispatches": dispatches_of(plan, decisions, profile),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...runtime.plan.records import Argument, HostTensor, PlacedTensor, Plan, Region
 
@@ -43,8 +44,7 @@ class Step:
         return f"{self.kind}{self.index}"
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """Data that goes from one node to another."""
 
     source: str

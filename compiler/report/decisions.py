@@ -1,21 +1,23 @@
-"""The graph in the model file and the compiler's choices, worked out again for the report.
+"""What a plan notes of its compilation, and what is worked out again for the report.
 
-A plan does not hold them, since the runtime needs neither. With the model file they follow from the
-options in the plan, up to the choice of implementations.
+Options and rewrites are in the plan. The graph in the model file and the choices of implementations
+are not, since the runtime needs neither. With the model file they follow from the options, up to
+the choice of implementations.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...runtime.errors import TflgpuError
+from ...runtime.errors import PlanError, TflgpuError
 from ...runtime.plan.records import Plan
 from ..choices import each_choice
 from ..errors import Finding
 from ..frontend.model_file import Model
 from ..frontend.reader import read
-from ..ir import Graph, Op, Tensor
+from ..ir import Graph
 from ..options import Options
 from ..pipeline import Selected, select, target_of
 from ..progress import Progress, silent
@@ -23,39 +25,46 @@ from ..sizing.sizes import size_operators
 from ..target import Target
 from ..tools.explain import ImplementationChoice, implementation_choices
 from ..version import compiler_version
-from .notes import options_of
+from .graphs import FileGraph, file_graph
+
+EVENT = {"pass", "applied", "operators", "reason"}
+"""Fields of each rewrite in a plan."""
 
 
-@dataclass(frozen=True)
-class FileOperator:
-    """An operator of the model file."""
-
-    index: int
-    """Position in the model file."""
-    name: str
-    """Its TFLite name, such as CONV_2D."""
-    inputs: tuple[str, ...]
-    """Each input's name, dtype and shape; constants included."""
-    outputs: tuple[str, ...]
+def options_of(plan: Plan) -> dict[str, Any]:
+    """The options that the plan was compiled with (PlanError)."""
+    value = _notes(plan, "options")
+    if not isinstance(value, dict):
+        raise PlanError("the plan's options are not an object; compile the model again")
+    return value
 
 
-@dataclass(frozen=True)
-class FileEdge:
-    """A tensor that goes from one node of the file's graph to another."""
+def rewrites_of(plan: Plan) -> list[dict[str, Any]]:
+    """The rewrites applied and declined, in order, with their operators' indices (PlanError)."""
+    value = _notes(plan, "passes")
+    if not isinstance(value, list) or not all(
+        isinstance(item, dict) and item.keys() >= EVENT for item in value
+    ):
+        raise PlanError("the plan's passes are not a list of events; compile the model again")
+    return [{**item, "indices": _indices(item["operators"])} for item in value]
 
-    source: str
-    """Such as operator3 or input0."""
-    target: str
-    """Such as operator4 or output0."""
-    shape: tuple[int, ...]
+
+def _indices(operators: object) -> list[int]:
+    """The positions in the model file of operators given as in `events.describe` (PlanError)."""
+    try:
+        return [int(text.split(" ", 1)[0]) for text in operators]  # type: ignore[attr-defined]
+    except (ValueError, TypeError, AttributeError) as error:
+        raise PlanError("a rewrite in the plan names no operators; compile the model again") from (
+            error
+        )
 
 
-@dataclass(frozen=True)
-class FileGraph:
-    """The graph in the model file, before any rewrite."""
-
-    operators: tuple[FileOperator, ...]
-    edges: tuple[FileEdge, ...]
+def _notes(plan: Plan, field: str) -> Any:
+    """The content of a field that holds JSON (PlanError if it does not)."""
+    try:
+        return json.loads(getattr(plan, field))
+    except ValueError as error:
+        raise PlanError(f"the plan's {field} are not JSON; compile the model again") from error
 
 
 @dataclass(frozen=True)
@@ -101,39 +110,6 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
     return Decisions(
         graphs[0], _chosen(selected, target), {item.index: item for item in selected.fallback}, note
     )
-
-
-def file_graph(graph: Graph) -> FileGraph:
-    """The operators and edges of a graph as it was read."""
-    sources: dict[Tensor, str] = {t: f"input{i}" for i, t in enumerate(graph.inputs)}
-    operators, edges = [], []
-    for op in graph.ops:
-        node = f"operator{op.index}"
-        edges += [
-            FileEdge(sources[tensor], node, tensor.shape)
-            for tensor in dict.fromkeys(op.reads)
-            if tensor in sources
-        ]
-        sources |= dict.fromkeys(op.outputs, node)
-        operators.append(_operator(op))
-    edges += [
-        FileEdge(sources[tensor], f"output{index}", tensor.shape)
-        for index, tensor in enumerate(graph.outputs)
-        if tensor in sources
-    ]
-    return FileGraph(tuple(operators), tuple(edges))
-
-
-def _operator(op: Op) -> FileOperator:
-    return FileOperator(
-        op.index, op.name, tuple(map(_described, op.reads)), tuple(map(_described, op.outputs))
-    )
-
-
-def _described(tensor: Tensor) -> str:
-    shape = " x ".join(map(str, tensor.shape)) or "scalar"
-    constant = ", constant" if tensor.constant else ""
-    return f"{tensor.name}: {tensor.dtype} {shape}{constant}"
 
 
 def _options(plan: Plan) -> Options:

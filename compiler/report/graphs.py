@@ -2,40 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...runtime.plan.records import Plan, TensorInfo, Variable
+from ..ir import Graph, Tensor
 from .blocks import repeated_blocks
-from .dataflow import edges, steps
-from .decisions import FileGraph
+from .dataflow import Edge, edges, steps
 
 Json = dict[str, Any]
 
 
-def kernel_nodes(plan: Plan) -> Json:
+@dataclass(frozen=True)
+class FileGraph:
+    """The graph in the model file, before any rewrite: its operators, and what links them."""
+
+    nodes: list[Json]
+    edges: list[Edge]
+
+
+def file_graph(graph: Graph) -> FileGraph:
+    """The operators and edges of a graph as it was read."""
+    sources: dict[Tensor, str] = {t: f"input{i}" for i, t in enumerate(graph.inputs)}
+    nodes, found = [], []
+    for op in graph.ops:
+        node = _node(f"operator{op.index}", "operator", op.index, op.name, "")
+        read = [tensor for tensor in dict.fromkeys(op.reads) if tensor in sources]
+        found += [Edge(sources[tensor], node["id"], tensor.shape) for tensor in read]
+        sources |= dict.fromkeys(op.outputs, node["id"])
+        both = {"reads": op.reads, "writes": op.outputs}
+        nodes.append(node | {key: [*map(_described, tensors)] for key, tensors in both.items()})
+    found += [
+        Edge(sources[tensor], f"output{index}", tensor.shape)
+        for index, tensor in enumerate(graph.outputs)
+        if tensor in sources
+    ]
+    return FileGraph(nodes, found)
+
+
+def _described(tensor: Tensor) -> str:
+    """Name, dtype and shape."""
+    shape = " x ".join(map(str, tensor.shape)) or "scalar"
+    constant = ", constant" if tensor.constant else ""
+    return f"{tensor.name}: {tensor.dtype} {shape}{constant}"
+
+
+def drawn_kernels(plan: Plan) -> Json:
     """The graph of dispatches, and of parts on the host."""
     nodes = []
     for step in steps(plan):
         label = (plan.parts if step.kind == "part" else plan.dispatches)[step.index].label
         computes, _, tensor = label.partition(" -> ")
         nodes.append(_node(step.name, step.kind, step.index, computes, tensor))
-    found = [(edge.source, edge.target, edge.shape) for edge in edges(plan)]
-    return _graph(plan, nodes, found)
-
-
-def file_nodes(plan: Plan, graph: FileGraph) -> Json:
-    """The graph of the operators in the model file."""
-    nodes = [
-        {
-            **_node(f"operator{op.index}", "operator", op.index, op.name, ""),
-            "reads": op.inputs,
-            "writes": op.outputs,
-        }
-        for op in graph.operators
-    ]
-    return _graph(plan, nodes, [(edge.source, edge.target, edge.shape) for edge in graph.edges])
+    return drawn(plan, nodes, edges(plan))
 
 
 def _node(name: str, kind: str, index: int, computes: str, tensor: str) -> Json:
@@ -43,15 +63,12 @@ def _node(name: str, kind: str, index: int, computes: str, tensor: str) -> Json:
     return {"id": name, "kind": kind, "index": index, "title": computes, "tensor": tensor}
 
 
-def _graph(
-    plan: Plan, nodes: list[Json], found: Iterable[tuple[str, str, Sequence[int] | None]]
-) -> Json:
+def drawn(plan: Plan, nodes: Sequence[Json], linked: Sequence[Edge]) -> Json:
     """A graph with nodes for the model's inputs, outputs and variables, and its blocks.
 
     A block is given by the position of its first node and its length.
     """
-    linked = [(source, target, shape) for source, target, shape in found]
-    ends = {name for source, target, _ in linked for name in (source, target)}
+    ends = {name for edge in linked for name in (edge.source, edge.target)}
 
     def own(kind: str, items: Sequence[TensorInfo | Variable]) -> list[Json]:
         made = [_node(f"{kind}{i}", kind, i, kind, item.name) for i, item in enumerate(items)]

@@ -34,11 +34,11 @@ def test_every_kernel_has_its_reasons() -> None:
         assert all(reason for _, reason in chosen.unsupported)
     graph = decisions.graph
     covered = {index for dispatch in plan.dispatches for index in dispatch.operators}
-    assert covered <= {op.index for op in graph.operators}
+    assert covered <= {node["index"] for node in graph.nodes}
     assert graph.edges[0].source == "input0" and graph.edges[0].shape == (1, 8, 8, 1)
     assert [edge.target for edge in graph.edges][-1] == "output0"
-    conv = graph.operators[0]
-    assert conv.name == "CONV_2D" and "constant" in conv.inputs[1]
+    conv = graph.nodes[0]
+    assert conv["title"] == "CONV_2D" and "constant" in conv["reads"][1]
 
 
 def test_operators_on_litert_have_their_reasons() -> None:
