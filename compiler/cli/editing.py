@@ -17,10 +17,10 @@ from ..tools.comparison import Comparison
 from ..tools.editing.edit import (
     Trial,
     check_editable,
+    edit_kernel,
     find_kernel,
     read_source,
-    revert_edit,
-    try_edit,
+    revert_kernel,
 )
 from ..tools.editing.launches import LaunchTrial
 from .chosen_variant import newest_variant
@@ -81,7 +81,7 @@ def edit(
     record = variant.plan.kernels[index]
     check_editable(variant.plan, index)
     if revert:
-        folder = revert_edit(variant, index)
+        folder = revert_kernel(variant.folder, index)
         said = {"path": folder, "kernel": record.name}
         Answer(said, [f"{record.name} is as compiled"]).print()
         return
@@ -102,8 +102,8 @@ def edit(
     with progress() as show:
         show("compare", 0, 1)
         try:
-            trial = try_edit(
-                variant,
+            trial = edit_kernel(
+                variant.folder,
                 index,
                 file,
                 model=path,

@@ -24,10 +24,10 @@ class CallersMemory:
     kind: str
     """The class of the object, such as pyopencl.Buffer."""
     owner: Any
-    handle: int
+    handle: int = 0
     """A cl_mem, the address of shared virtual memory, or OpenGL's name of a buffer; 0 for wgpu."""
-    size: int
-    """Bytes of the buffer."""
+    size: int = 0
+    """Bytes of the buffer; 0 for a texture."""
     shared: bool = False
     """Whether it is shared virtual memory."""
     offset: int = 0
@@ -99,41 +99,12 @@ def callers_memory(value: Any) -> CallersMemory | None:
             libraries.add(library)
             read = _READERS.get(f"{library}.{base.__name__}")
             if read is not None:
-                return read(library, f"{library}.{type(value).__name__}", value)
+                kind = f"{library}.{type(value).__name__}"
+                return CallersMemory(library, kind, value, **read(value))
     for library in libraries:
         kinds = " or ".join(kind for kind in _READERS if kind.startswith(library))
         raise InputError(f"a {library}.{type(value).__name__} cannot be bound; bind a {kinds}")
     return None
-
-
-def _opencl_buffer(library: str, kind: str, value: Any) -> CallersMemory:
-    return CallersMemory(library, kind, value, value.int_ptr, value.size)
-
-
-def _shared_memory(library: str, kind: str, value: Any) -> CallersMemory:
-    return CallersMemory(library, kind, value, value.svm_ptr, value.size, shared=True)
-
-
-def _array(library: str, kind: str, value: Any) -> CallersMemory:
-    memory = callers_memory(value.base_data)
-    if memory is None:
-        raise InputError(f"a {kind} without elements has no memory; pass an array of the host")
-    return CallersMemory(
-        library,
-        kind,
-        value,
-        memory.handle,
-        memory.size,
-        memory.shared,
-        value.offset,
-        value.dtype.name,
-        tuple(value.shape),
-        bool(value.flags.c_contiguous),
-    )
-
-
-def _opengl_buffer(library: str, kind: str, value: Any) -> CallersMemory:
-    return CallersMemory(library, kind, value, value.glo, value.size)
 
 
 _CONTEXTS = {
@@ -144,66 +115,12 @@ _CONTEXTS = {
 }
 """The target of each class of contexts."""
 
-
-def _texture(library: str, kind: str, value: Any) -> CallersMemory:
-    width, height = value.size
-    return CallersMemory(
-        library,
-        kind,
-        value,
-        value.glo,
-        0,
-        dtype=_TEXELS.get(value.dtype, f"{value.dtype} as moderngl calls them"),
-        shape=(height, width, value.components),
-        texture=True,
-    )
-
-
-_TEXELS = {"f4": "float32", "i4": "int32", "f1": "uint8", "u1": "uint8"}
-"""The dtype of the channels of a texture, by moderngl's name for it."""
-
-
-def _image(library: str, kind: str, value: Any) -> CallersMemory:
-    layout = value.format
-    order, dtype = layout.channel_order, layout.channel_data_type
-    if value.depth > 1 or value.array_size or order not in _CHANNELS:
-        raise InputError(f"a {kind} of {layout} cannot be bound; bind one of 2 dimensions in RGBA")
-    return CallersMemory(
-        library,
-        kind,
-        value,
-        value.int_ptr,
-        0,
-        dtype=_CHANNEL_TYPES.get(dtype, f"{layout} as pyopencl calls them"),
-        shape=(value.height, value.width, _CHANNELS[order]),
-        texture=True,
-    )
-
-
 _CHANNELS = {0x10B0: 1, 0x10B2: 2, 0x10B5: 4}
 """The channels of an image by its order: CL_R, CL_RG and CL_RGBA."""
 _CHANNEL_TYPES = {0x10D2: "uint8", 0x10DA: "uint8", 0x10D9: "int32", 0x10DE: "float32"}
 """The dtype of channels by CL_UNORM_INT8, CL_UNSIGNED_INT8, CL_SIGNED_INT32 and CL_FLOAT."""
-
-
-def _webgpu_buffer(library: str, kind: str, value: Any) -> CallersMemory:
-    return CallersMemory(library, kind, value, 0, value.size)
-
-
-def _webgpu_texture(library: str, kind: str, value: Any) -> CallersMemory:
-    channels, dtype = _FORMATS.get(value.format, (0, f"{value.format} as WebGPU calls them"))
-    return CallersMemory(
-        library,
-        kind,
-        value,
-        0,
-        0,
-        dtype=dtype,
-        shape=(value.height, value.width, channels),
-        texture=True,
-    )
-
-
+_TEXELS = {"f4": "float32", "i4": "int32", "f1": "uint8", "u1": "uint8"}
+"""The dtype of the channels of a texture, by moderngl's name for it."""
 _FORMATS = {
     f"{name}{bits}{kind}": (channels, dtype)
     for channels, name in ((1, "r"), (2, "rg"), (4, "rgba"))
@@ -212,17 +129,62 @@ _FORMATS = {
         *((32, "float", "float32"), (32, "sint", "int32")),
     )
 }
-"""The channels of a texture and their dtype, by its format."""
+"""The channels of a texture and their dtype, by WebGPU's name for its format."""
 
-_READERS: dict[str, Callable[[str, str, Any], CallersMemory]] = {
-    "pyopencl.Buffer": _opencl_buffer,
-    "pyopencl.PooledBuffer": _opencl_buffer,
-    "pyopencl.SVMPointer": _shared_memory,
+
+def _array(value: Any) -> dict[str, Any]:
+    memory = callers_memory(value.base_data)
+    if memory is None:
+        kind = type(value).__name__
+        raise InputError(
+            f"a pyopencl.{kind} without elements has no memory; pass an array of the host"
+        )
+    return {
+        **{"handle": memory.handle, "size": memory.size, "shared": memory.shared},
+        **{"offset": value.offset, "dtype": value.dtype.name, "shape": tuple(value.shape)},
+        "contiguous": bool(value.flags.c_contiguous),
+    }
+
+
+def _texture(height: int, width: int, channels: int, dtype: str, handle: int) -> dict[str, Any]:
+    shape = (height, width, channels)
+    return {"handle": handle, "dtype": dtype, "shape": shape, "texture": True}
+
+
+def _opencl_image(value: Any) -> dict[str, Any]:
+    layout = value.format
+    order, dtype = layout.channel_order, layout.channel_data_type
+    if value.depth > 1 or value.array_size or order not in _CHANNELS:
+        raise InputError(
+            f"a pyopencl.{type(value).__name__} of {layout} cannot be bound; bind one of 2 "
+            "dimensions in RGBA"
+        )
+    named = _CHANNEL_TYPES.get(dtype, f"{layout} as pyopencl calls them")
+    return _texture(value.height, value.width, _CHANNELS[order], named, value.int_ptr)
+
+
+def _opengl_texture(value: Any) -> dict[str, Any]:
+    named = _TEXELS.get(value.dtype, f"{value.dtype} as moderngl calls them")
+    width, height = value.size
+    return _texture(height, width, value.components, named, value.glo)
+
+
+def _webgpu_texture(value: Any) -> dict[str, Any]:
+    channels, named = _FORMATS.get(value.format, (0, f"{value.format} as WebGPU calls them"))
+    return _texture(value.height, value.width, channels, named, 0)
+
+
+_READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "pyopencl.Buffer": lambda value: {"handle": value.int_ptr, "size": value.size},
+    "pyopencl.PooledBuffer": lambda value: {"handle": value.int_ptr, "size": value.size},
+    "pyopencl.SVMPointer": lambda value: (
+        {"handle": value.svm_ptr, "size": value.size} | {"shared": True}
+    ),
     "pyopencl.Array": _array,
-    "pyopencl.Image": _image,
-    "moderngl.Buffer": _opengl_buffer,
-    "moderngl.Texture": _texture,
-    "wgpu.GPUBuffer": _webgpu_buffer,
+    "pyopencl.Image": _opencl_image,
+    "moderngl.Buffer": lambda value: {"handle": value.glo, "size": value.size},
+    "moderngl.Texture": _opengl_texture,
+    "wgpu.GPUBuffer": lambda value: {"size": value.size},
     "wgpu.GPUTexture": _webgpu_texture,
 }
-"""What reads an object, by the name of its class or of one that it is derived from."""
+"""What reads the fields of a `CallersMemory` from an object, by the name of its class or a base."""

@@ -101,30 +101,7 @@ def edit_kernel(
         PlanError, DeviceError: As `tflgpu.load`.
         ModelError: LiteRT cannot run the model.
     """
-    return try_edit(
-        _newest(cache),
-        kernel,
-        source,
-        model=model,
-        inputs=inputs,
-        device=device,
-        tolerance=tolerance,
-        keep=keep,
-    )
-
-
-def try_edit(
-    variant: Variant,
-    kernel: str | int,
-    source: str | os.PathLike[str],
-    *,
-    model: Model | None,
-    inputs: Mapping[str, Array] | None,
-    device: str,
-    tolerance: float | None,
-    keep: bool,
-) -> Trial:
-    """Try a kernel of a variant, as `edit_kernel` does."""
+    variant = _newest(cache)
     index = find_kernel(variant.plan, str(kernel))
     text, file = _text_of(source, variant.plan.kernels[index].file)
     edited = _edited(variant, {index: text})
@@ -169,11 +146,7 @@ def revert_kernel(cache: str | os.PathLike[str], kernel: str | int) -> Path:
     `cache` and `kernel` are those of `edit_kernel`. InputError if the kernel is not edited;
     PlanError if the variant is damaged.
     """
-    return revert_edit(_newest(cache), kernel)
-
-
-def revert_edit(variant: Variant, kernel: str | int) -> Path:
-    """Put the compiler's text of a kernel of a variant back, as `revert_kernel` does."""
+    variant = _newest(cache)
     index = find_kernel(variant.plan, str(kernel))
     if index not in variant.plan.edits:
         raise InputError(f"kernel {variant.plan.kernels[index].name} is not edited")
