@@ -1,18 +1,22 @@
-"""`tflgpu cache`: list, verify and prune a cache."""
+"""`tflgpu cache`: list, verify and prune a cache, in a folder or at the URL of a store."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.filesize import decimal
 
 from ...runtime.cache.folder import SHOWN_DIGITS
-from ...runtime.cache.housekeeping import entries, problems, prune
+from ...runtime.cache.housekeeping import Entry, entries, problems, prune
+from ...runtime.remote import housekeeping, published
+from ...runtime.remote.keys import ANYONE, Trusted, fingerprint
+from ...runtime.remote.store import Store
 from ..user_cache import user_cache
-from . import caching_stores as stores
 from .paths import CachePlace
 from .printing import Answer, Column, Listing, count_of, json_option, minute, tell
 from .shell import Failure, Program, note
@@ -47,6 +51,31 @@ ENTRIES = (
 )
 """Of compiled models in a folder."""
 
+SIGNED = Column(
+    "signed_by",
+    "signed by",
+    lambda record: [*map(fingerprint, record.signers)],
+    text=lambda record: " ".join(map(fingerprint, record.signers)),
+)
+"""Of what the index of a store has."""
+
+
+def _columns(store: Store) -> tuple[Column, ...]:
+    """Of variants in a store; without a publication, little is known of one."""
+    return (
+        Column("path", value=lambda each: store.at(each.path)),
+        Column("model", "model"),
+        Column("", "variant", text=lambda each: each.path.partition("/")[2]),
+        Column("bytes", "size", attrgetter("size"), lambda each: decimal(each.size), right=True),
+        Column("published", "published", text=lambda each: minute(each.published)),
+        Column(
+            "fingerprint",
+            "fingerprint",
+            lambda each: each.path.partition("/")[0],
+            text=lambda each: each.path[:SHOWN_DIGITS],
+        ),
+    )
+
 
 @click.group(cls=Program, short_help="List, check, prune or clear a cache folder.")
 def cache() -> None:
@@ -61,12 +90,17 @@ def cache() -> None:
 @json_option
 def list_command(cache: Path | str) -> None:
     """List the compiled models in CACHE, least recently used first."""
+    columns: Sequence[Column] = ENTRIES
+    found: Sequence[Any]
     if isinstance(cache, str):
-        stores.list_store(cache)
-        return
-    found = entries(cache)
+        store = Store(cache)
+        found = sorted(published.listed(store), key=lambda each: (each.published, each.path))
+        *first, last = _columns(store)
+        columns = (*first, SIGNED, last)
+    else:
+        found = entries(cache)
     total = sum(entry.size for entry in found)
-    listed = Listing(f"{count_of(found)}, {decimal(total)}", ENTRIES, found, always=True)
+    listed = Listing(f"{count_of(found)}, {decimal(total)}", columns, found, always=True)
     Answer({"entries": listed, "bytes": total}).print()
 
 
@@ -81,24 +115,27 @@ def list_command(cache: Path | str) -> None:
 @json_option
 def verify(cache: Path | str, trust: tuple[str, ...]) -> None:
     """Check every file in CACHE; the exit code is 1 if a compiled model cannot be loaded."""
+    columns: Sequence[Column] = ENTRIES
+    checked: list[tuple[Any, dict[str, list[str]]]]
     if isinstance(cache, str):
-        stores.verify_store(cache, trust)
-        return
-    if trust:
+        store, trusted = Store(cache), Trusted(trust or ANYONE)
+        columns, checked = _columns(store), []
+        for entry in published.entries(store):
+            problem = housekeeping.problem(store, entry, trusted)
+            checked.append((entry, {"problems": [problem] if problem else []}))
+    elif trust:
         raise click.UsageError("--trust is for stores, given by a URL")
-    checked = [(entry, *problems(entry)) for entry in entries(cache)]
-    damaged = [message for _, fatal, _ in checked for message in fatal]
-    said = [
-        {**described, "problems": fatal, "binary_problems": binaries}
-        for described, (_, fatal, binaries) in zip(
-            Listing("", ENTRIES, [entry for entry, *_ in checked]).objects(), checked, strict=True
-        )
-    ]
+    else:
+        names = ("problems", "binary_problems")
+        checked = [(e, dict(zip(names, problems(e), strict=True))) for e in entries(cache)]
+    damaged = [message for _, found in checked for message in found["problems"]]
+    described = Listing("", columns, [entry for entry, _ in checked]).objects()
+    said = [{**each, **found} for each, (_, found) in zip(described, checked, strict=True)]
     Answer({"ok": not damaged, "entries": said}).print()
-    for entry, _, binaries in checked:
-        if entry.edited:
+    for entry, found in checked:
+        if isinstance(entry, Entry) and entry.edited:
             note(f"{entry.folder} is edited: {', '.join(entry.edited)}")
-        for message in binaries:
+        for message in found.get("binary_problems", ()):
             note(message)
     if damaged:
         raise Failure("\n".join(damaged))
@@ -140,13 +177,18 @@ def clear(cache: Path | str) -> None:
 
 
 def _remove(cache: Path | str, size: int) -> None:
+    columns: Sequence[Column] = ENTRIES
+    removed: Sequence[Any]
     if isinstance(cache, str):
-        stores.prune_store(cache, size)
-        return
-    removed = prune(cache, size)
-    left = sum(entry.size for entry in entries(cache))
+        store = Store(cache)
+        columns, removed = _columns(store), housekeeping.prune(store, size)
+        left, what = sum(record.size for record in published.listed(store)), count_of(removed)
+    else:
+        removed = prune(cache, size)
+        left, what = sum(entry.size for entry in entries(cache)), str(len(removed))
     freed = decimal(sum(entry.size for entry in removed))
-    title = f"{len(removed)} removed, {freed}; {decimal(left)} left"
-    Answer({"removed": Listing(title, ENTRIES, removed, always=True), "bytes": left}).print()
-    if left > size:
+    title = f"{what} removed, {freed}; {decimal(left)} left"
+    said = {"removed": Listing(title, columns, removed, always=True), "bytes": left}
+    Answer(said, [title] if isinstance(cache, str) else None).print()
+    if left > size and isinstance(cache, Path):
         note("the rest is being written by other processes")

@@ -177,9 +177,7 @@ def _webgpu_texture(value: Any) -> dict[str, Any]:
 _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "pyopencl.Buffer": lambda value: {"handle": value.int_ptr, "size": value.size},
     "pyopencl.PooledBuffer": lambda value: {"handle": value.int_ptr, "size": value.size},
-    "pyopencl.SVMPointer": lambda value: (
-        {"handle": value.svm_ptr, "size": value.size} | {"shared": True}
-    ),
+    "pyopencl.SVMPointer": lambda svm: {"handle": svm.svm_ptr, "size": svm.size, "shared": True},
     "pyopencl.Array": _array,
     "pyopencl.Image": _opencl_image,
     "moderngl.Buffer": lambda value: {"handle": value.glo, "size": value.size},
