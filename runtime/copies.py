@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from .inputs import check_range
 from .launch.device import Buffer, Device
+from .launch.memory import Array
 from .plan.records import TensorInfo
 from .plan.storage import byte_size, device_dtype
-
-Array = NDArray[Any]
 
 
 class _Memory:

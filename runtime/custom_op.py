@@ -9,13 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import InputError, PlanError
+from .launch.memory import Array
 from .plan.operands import OPERANDS, OPTIONS, constant_name
 from .plan.records import HostPart, Plan
-
-Array = NDArray[Any]
 
 CustomOp = Callable[..., Any]
 """Takes an array for each operand, None for one that is left out, and returns an array, or a

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .cache.variant import Variant
 from .frozen import dataclass
 from .inputs import device_arrays
 from .launch.commands import Buffers
 from .launch.device import Device
+from .launch.memory import Array
 from .plan.records import Plan, TensorInfo
 from .plan.storage import device_dtype
 
@@ -47,12 +47,6 @@ def load_parts(variant: Variant, functions: Mapping[str, CustomOp]) -> list[Host
         else on_litert(plan, record, variant.parts[record.file])
         for record in plan.parts
     ]
-
-
-if TYPE_CHECKING:
-    from .parts import HostRun
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

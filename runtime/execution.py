@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .cache.binaries import read_binary, stored_at, write_binary
 from .cache.variant import Variant, read_sources
@@ -18,14 +17,13 @@ from .exchange import Exchange, PartTime, load_parts
 from .indices import CheckedQueue
 from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
 from .launch.device import Command, Device
-from .launch.memory import DeviceMemory
+from .launch.memory import Array, DeviceMemory
 from .plan.records import Plan, Region
 from .session_device import SessionDevice
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
 
-Array = NDArray[Any]
 NO_TARGETS: Mapping[int, Array] = {}
 
 

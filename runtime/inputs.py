@@ -7,14 +7,12 @@ from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import InputError
 from .launch.callers_memory import callers_memory
+from .launch.memory import Array
 from .plan.records import HostTensor, TensorInfo
 from .plan.storage import device_dtype
-
-Array = NDArray[Any]
 
 PIXELS = (
     'if these are pixels, scale them as the model was trained: (x.astype("float32") - mean) / std, '

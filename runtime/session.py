@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from numpy.typing import NDArray
-
 from .cache.variant import Variant
 from .errors import InputError
 from .exchange import PartTime, as_declared
@@ -14,6 +12,7 @@ from .execution import Execution
 from .input_shapes import shapes_of, signatures_of
 from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
+from .launch.memory import Array
 from .loaded_model import LoadedModel
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from .binding.bound import BoundRun
     from .binding.submitted import Bound
     from .custom_op import CustomOp
-
-Array = NDArray[Any]
 
 
 class Session:

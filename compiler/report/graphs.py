@@ -30,7 +30,7 @@ def file_graph(graph: Graph) -> FileGraph:
         node = _node(f"operator{op.index}", "operator", op.index, op.name, "")
         read = [tensor for tensor in dict.fromkeys(op.reads) if tensor in sources]
         found += [Edge(sources[tensor], node["id"], tensor.shape) for tensor in read]
-        sources |= dict.fromkeys(op.outputs, node["id"])
+        sources |= dict.fromkeys(op.outputs, str(node["id"]))
         both = {"reads": op.reads, "writes": op.outputs}
         nodes.append(node | {key: [*map(_described, tensors)] for key, tensors in both.items()})
     found += [

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..exchange import as_declared
@@ -14,14 +13,13 @@ from ..execution import Execution
 from ..inputs import by_name
 from ..launch.callers_memory import CallersMemory, callers_memory
 from ..launch.device import Buffer, Command
+from ..launch.memory import Array
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import device_dtype, region_size
 from ..shown import one_line
 from .host import fitted, host_array, is_mapped_input
 from .slot import Slot
 from .submitted import Bound, SubmittedRun
-
-Array = NDArray[Any]
 
 
 class BoundRun(Generic[Bound]):
@@ -140,9 +138,6 @@ class BoundRun(Generic[Bound]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-Array = NDArray[Any]
 
 
 def run_into(

@@ -7,10 +7,10 @@ from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import DeviceError, InputError
 from ..execution import Execution
+from ..launch.memory import Array
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import byte_size, device_dtype
 
@@ -51,7 +51,6 @@ def fitted(
     return found
 
 
-Array = NDArray[Any]
 _ON_HOST = 1
 """DLPack's kDLCPU."""
 
@@ -107,7 +106,7 @@ def _viewed(value: Any) -> Array | None:
     return None
 
 
-def mapped_input(execution: Execution, name: str) -> NDArray[Any]:
+def mapped_input(execution: Execution, name: str) -> Array:
     """As `Session.map_input`, inside a `with` block of the execution."""
     infos = execution.plan.inputs
     index = next((i for i, info in enumerate(infos) if info.name == name), None)
@@ -137,7 +136,7 @@ def is_mapped_input(execution: Execution, index: int, value: Any) -> bool:
     )
 
 
-def _mapped(execution: Execution, index: int) -> NDArray[Any] | None:
+def _mapped(execution: Execution, index: int) -> Array | None:
     info = execution.plan.inputs[index]
     buffer = execution.memory.buffers[Region.INPUT, index]
     array = execution.device.mapped(buffer, byte_size(info))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..copies import CopyIn, CopyOut
 from ..errors import DeviceError
@@ -16,10 +15,10 @@ from ..execution import Execution
 from ..forks import DRIVER_PROCESS
 from ..launch.commands import Buffers
 from ..launch.device import Command, Marker
+from ..launch.memory import Array
 from ..plan.records import Region
 from ..plan.storage import region_size
 
-Array = NDArray[Any]
 Arrays = Mapping[int, Array]
 """Arrays of inputs or outputs, by their index in the model."""
 

@@ -8,17 +8,14 @@ from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..execution import Execution
 from ..inputs import arrays_for
+from ..launch.memory import Array
 from .host import check_bindable
 from .slot import Slot
 from .submitted import SubmittedRun
-
-Array = NDArray[Any]
-
 
 Pick = Callable[[Any], Execution]
 """Returns the execution for the shapes of a frame."""

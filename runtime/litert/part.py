@@ -10,15 +10,13 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import DeviceError, PlanError
+from ..launch.memory import Array
 from ..plan.records import HostPart, HostTensor, Plan
 from ..quiet import without_notices
 from .dataflow import check_dataflow
 from .module import interpreter_module
-
-Array = NDArray[Any]
 
 
 def litert_of(plan: Plan) -> ModuleType:

@@ -17,12 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..launch.memory import Array
 from .dataflow import check_dataflow
 from .module import KernelSet, interpreter_module, kernel_options
 
-Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 

@@ -8,12 +8,9 @@ function showChanges(view) {
   const shown = (figure, value) => (figure.is_bytes ? format.bytes(value) : String(value));
   const ratio = (now, then) => (then ? (now / then).toFixed(2) : "");
   const states = ["changed", "added", "removed", "same"];
-  const entries = rows.map((row) => ({
-    ...row,
-    moved: row.bytes_now - row.bytes_before,
-    id: row.dispatches.length ? `dispatch${row.dispatches[0]}` : null,
-    words: `${row.state} ${row.labels.join(" ")} ${row.operators.map((i) => `#${i}`).join(" ")}`,
-  })).sort((a, b) => states.indexOf(a.state) - states.indexOf(b.state) || a.moved - b.moved);
+  const entries = pairedRows(rows)
+    .map((row) => ({ ...row, moved: row.bytes_now - row.bytes_before }))
+    .sort((a, b) => states.indexOf(a.state) - states.indexOf(b.state) || a.moved - b.moved);
   const most = Math.max(...entries.map((row) => Math.abs(row.moved)), 1);
   const sums = sortableTable("Both variants as a whole", [
     { title: "property", kind: "main", value: (row) => row.title },
@@ -24,10 +21,7 @@ function showChanges(view) {
       value: (row) => row.now / row.before, cell: (row) => ratio(row.now, row.before) },
   ], figures.map((row) => ({ ...row, id: null, words: row.title })));
   const table = sortableTable("Kernels that compute the same operators, changed ones first", [
-    { title: "operators", kind: "main", value: (row) => row.labels.join(", "),
-      cell: (row) => (row.id ? link(row.id, words(row)) : words(row)) },
-    { title: "in the file", number: true, value: (row) => row.operators[0] ?? null,
-      cell: (row) => format.ranges(row.operators), hint: "Operators of the model file" },
+    ...OPERATOR_COLUMNS,
     { title: "kernels", value: (row) => row.state },
     { title: "number before", number: true, value: (row) => row.count_before },
     { title: "number now", number: true, value: (row) => row.count_now },
@@ -36,11 +30,6 @@ function showChanges(view) {
     { title: "bytes now", number: true, value: (row) => row.bytes_now,
       cell: (row) => format.bytes(row.bytes_now), bar: (row) => row.moved / most },
   ], entries);
-
-  function words(row) {
-    const titles = row.labels.map((label) => short(label.split(" -> ")[0]));
-    return row.operators.length ? titles.join(", ") : "kernels that the compiler added";
-  }
 
   const counts = states.map((state) => [state, rows.filter((row) => row.state === state).length]);
   view.append(

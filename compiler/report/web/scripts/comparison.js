@@ -4,19 +4,13 @@
 
 function showComparison(view) {
   const { profile, compared, comparison } = contents;
-  const rows = comparison.map((item) => ({
-    ...item,
-    change: item.now_ms - item.before_ms,
-    id: item.dispatches.length ? `dispatch${item.dispatches[0]}` : null,
-    words: `${item.labels.join(" ")} ${item.operators.map((index) => `#${index}`).join(" ")}`,
-  })).sort((a, b) => a.change - b.change);
+  const rows = pairedRows(comparison)
+    .map((row) => ({ ...row, change: row.now_ms - row.before_ms }))
+    .sort((a, b) => a.change - b.change);
   const most = Math.max(...rows.map((row) => Math.abs(row.change)), 1e-9);
   const change = heat.all.find((item) => item.name === "change");
   const table = sortableTable("Kernels that compute the same operators, most gained first", [
-    { title: "operators", kind: "main", value: (row) => row.labels.join(", "),
-      cell: (row) => (row.id ? link(row.id, words(row)) : words(row)) },
-    { title: "in the file", number: true, value: (row) => row.operators[0] ?? null,
-      cell: (row) => format.ranges(row.operators), hint: "Operators of the model file" },
+    ...OPERATOR_COLUMNS,
     { title: "before", number: true, value: (row) => row.before_ms,
       cell: (row) => format.ms(row.before_ms) },
     { title: "now", number: true, value: (row) => row.now_ms, cell: (row) => format.ms(row.now_ms) },
@@ -27,11 +21,6 @@ function showComparison(view) {
       value: (row) => (row.before_ms ? row.now_ms / row.before_ms : null),
       cell: (row) => (row.before_ms ? (row.now_ms / row.before_ms).toFixed(2) : "new") },
   ], rows);
-
-  function words(row) {
-    const titles = row.labels.map((label) => short(label.split(" -> ")[0]));
-    return row.operators.length ? titles.join(", ") : "kernels that the compiler added";
-  }
 
   view.append(
     facts([

@@ -74,16 +74,15 @@ const details = (() => {
   }
 
   function ofPart(node, step) {
-    const read = (texts) => element("ul", {}, texts.map((text) => element("li", { text })));
     return [
       `${step.host}: ${node.title}`,
       element("p", { class: "faint" }, `${step.file}, runs before dispatch ${step.before}`),
       inBlock(node.id),
       facts(times(step, node.id)),
       ...origin(step),
-      step.reasons.length ? section("Why it does not run on the device", true, read(step.reasons)) : null,
-      section("Reads", true, read(step.reads)),
-      section("Writes", true, read(step.writes)),
+      step.reasons.length ? section("Why it does not run on the device", true, listOf(step.reasons)) : null,
+      section("Reads", true, listOf(step.reads)),
+      section("Writes", true, listOf(step.writes)),
       ...rewritten(step.operators),
     ];
   }
@@ -172,7 +171,6 @@ const details = (() => {
 
   function ofOperator(node) {
     const names = stepsOf.get(node.index) ?? [];
-    const list = (texts) => element("ul", {}, texts.map((text) => element("li", { text })));
     return [
       node.title,
       element("p", { class: "faint" }, `operator ${node.index} of the model file`),
@@ -180,8 +178,8 @@ const details = (() => {
       names.length
         ? element("p", { class: "links" }, "Computed by ", ...between(names.map(named)))
         : element("p", {}, "No kernel computes it: it was folded, removed or became a view."),
-      section("Reads", true, list(node.reads)),
-      section("Writes", true, list(node.writes)),
+      section("Reads", true, listOf(node.reads)),
+      section("Writes", true, listOf(node.writes)),
       ...rewritten([node.index]),
     ];
   }
@@ -242,6 +240,10 @@ const details = (() => {
       written.length ? element("p", { class: "links" }, "Written by ", ...between(written)) : null,
       read.length ? element("p", { class: "links" }, "Read by ", ...between(read)) : null,
     ];
+  }
+
+  function listOf(texts) {
+    return element("ul", {}, texts.map((text) => element("li", { text })));
   }
 
   function between(items) {

@@ -6,26 +6,10 @@ const format = {
   /** 1 x 112 x 112 x 32 with multiplication signs. */
   shape: (sizes) => (sizes.length ? sizes.join("\u00d7") : "scalar"),
 
-  bytes(count) {
-    const units = ["bytes", "kB", "MB", "GB", "TB"];
-    let unit = 0;
-    while (count >= 1000 && unit < units.length - 1) {
-      count /= 1000;
-      unit += 1;
-    }
-    return `${unit ? count.toPrecision(3) : count} ${units[unit]}`;
-  },
+  bytes: (count) => inUnits(count, ["bytes", "kB", "MB", "GB", "TB"]),
 
   /** 1234567 as 1.23 M. */
-  count(value) {
-    const units = ["", "K", "M", "G", "T"];
-    let unit = 0;
-    while (value >= 1000 && unit < units.length - 1) {
-      value /= 1000;
-      unit += 1;
-    }
-    return unit ? `${value.toPrecision(3)} ${units[unit]}` : String(value);
-  },
+  count: (value) => inUnits(value, ["", "K", "M", "G", "T"]),
 
   /** A time in milliseconds; shorter ones in microseconds. */
   ms(value) {
@@ -48,6 +32,16 @@ const format = {
     return found.map(([a, b]) => (a === b ? `${a}` : `${a}\u2013${b}`)).join(", ");
   },
 };
+
+/** A number with three digits in the largest unit that it reaches, each 1000 of the one before. */
+function inUnits(value, units) {
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit ? value.toPrecision(3) : value} ${units[unit]}`.trimEnd();
+}
 
 /** Operators without the prefix of those that the compiler adds. */
 const short = (title) => title.replaceAll("tflgpu.", "");

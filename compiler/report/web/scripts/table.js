@@ -107,3 +107,25 @@ function tableFilter(table, label) {
   });
   return element("div", { class: "filter" }, field, status);
 }
+
+/** The rows of kernels that compute the same operators, before and now. */
+function pairedRows(items) {
+  return items.map((item) => ({
+    ...item,
+    id: item.dispatches.length ? `dispatch${item.dispatches[0]}` : null,
+    words: [item.state, ...item.labels, ...item.operators.map((index) => `#${index}`)].join(" "),
+  }));
+}
+
+/** The columns that say which operators such rows are about. */
+const OPERATOR_COLUMNS = [
+  { title: "operators", kind: "main", value: (row) => row.labels.join(", "),
+    cell: (row) => (row.id ? link(row.id, pairedTitle(row)) : pairedTitle(row)) },
+  { title: "in the file", number: true, value: (row) => row.operators[0] ?? null,
+    cell: (row) => format.ranges(row.operators), hint: "Operators of the model file" },
+];
+
+function pairedTitle(row) {
+  const titles = row.labels.map((label) => short(label.split(" -> ")[0]));
+  return row.operators.length ? titles.join(", ") : "kernels that the compiler added";
+}
