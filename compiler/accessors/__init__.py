@@ -11,5 +11,3 @@ from .linear import Linear
 from .memory import Buffer
 from .position import Position
 from .sliced import Sliced
-
-__all__ = ["Accessor", "Buffer", "Linear", "Position", "Sliced", "Unreachable", "accessor"]

@@ -38,6 +38,3 @@ COMMANDS = {
 @click.version_option(package_name="tflgpu")
 def main() -> None:
     """Compile TensorFlow Lite models to GPU kernels ahead of time, and run them."""
-
-
-__all__ = ["main"]

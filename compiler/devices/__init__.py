@@ -61,6 +61,3 @@ def _read(path: Path) -> Profile:
     stem = re.sub(r"[^a-z0-9_]+", "_", path.name[: -len(SUFFIX)].lower())
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return parse(text, f"{stem}_{digest}", str(path), _built_in)
-
-
-__all__ = ["Profile", "Rule", "names_profile", "profile", "profiles"]

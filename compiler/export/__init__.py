@@ -3,5 +3,3 @@
 from .project import export
 from .tables import BACKENDS
 from .web_page import Pictures
-
-__all__ = ["BACKENDS", "Pictures", "export"]

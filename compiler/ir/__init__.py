@@ -5,25 +5,4 @@ The frontend builds it, rewrites change it, and later stages read it.
 
 from .graph import Graph, Signature
 from .op import FusedOp, Op, Origin, copies, fuse
-from .tensor import WHOLE_BITS, Array, Blocks, Quantization, Shape, Tensor, Whole, constant, scalar
-from .text import line
-
-__all__ = [
-    "WHOLE_BITS",
-    "Array",
-    "Blocks",
-    "FusedOp",
-    "Graph",
-    "Op",
-    "Origin",
-    "Quantization",
-    "Shape",
-    "Signature",
-    "Tensor",
-    "Whole",
-    "constant",
-    "copies",
-    "fuse",
-    "line",
-    "scalar",
-]
+from .tensor import WHOLE_BITS, Array, Blocks, Quantization, Shape, Tensor, Whole, constant

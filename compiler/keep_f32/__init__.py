@@ -2,5 +2,3 @@
 
 from .losses import relative_error
 from .search import AUTO, TOLERANCE, settle
-
-__all__ = ["AUTO", "TOLERANCE", "relative_error", "settle"]

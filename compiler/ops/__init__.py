@@ -21,5 +21,3 @@ def operators_with(condition: Callable[[Traits], object]) -> frozenset[str]:
 
 RESHAPES = operators_with(lambda traits: traits.reshapes)
 """Operators whose output holds the elements of their input in the same order."""
-
-__all__ = ["OPS", "RESHAPES", "Implementation", "Launch", "OpDef", "define", "operators_with"]

@@ -178,5 +178,3 @@ PIPELINE = tuple(each for passes in STAGES.values() for each in passes)
 
 LOWER = PIPELINE[len(CANONICALIZE) :]
 """Everything that runs after the graph is partitioned between the device and LiteRT."""
-
-__all__ = ["CANONICALIZE", "DECOMPOSE", "LOWER", "PIPELINE", "STAGES", "Pass"]

@@ -25,20 +25,3 @@ def slice_codec(lane: Lane, half: bool) -> SliceCodec:
         "uint16": replace(SHORTS, least=lane.base),
     }
     return codecs[lane.dtype]
-
-
-__all__ = [
-    "BYTES",
-    "Codec",
-    "ElementCodec",
-    "Floats",
-    "Half",
-    "HalfNumbers",
-    "Join",
-    "Numbers",
-    "Packed",
-    "PairedHalves",
-    "SliceCodec",
-    "byte_table",
-    "slice_codec",
-]

@@ -6,9 +6,7 @@ Modules with `@decomposes` functions register them on import; `decompose_operato
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .decomposition import DECOMPOSITIONS, Decomposition, decomposes
+from .decomposition import Decomposition, decomposes
 
 for _module in sorted(module.name for module in iter_modules(__path__)):
     import_module(f".{_module}", __name__)
-
-__all__ = ["DECOMPOSITIONS", "Decomposition", "decomposes"]

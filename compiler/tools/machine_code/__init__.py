@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from . import amdgcn, ocloc, ptxas, radv
 from .programs import MachineCode, Module
 
-__all__ = ["COMPILERS", "Compiler", "MachineCode", "Module"]
-
 
 @dataclass(frozen=True)
 class Compiler:
