@@ -3,46 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...runtime.cache.folder import find_variants, newest_first
 from ...runtime.cache.variant import Variant, read_plan, read_variant
 from ...runtime.errors import PlanError
 from ...runtime.input_shapes import specialized
+from .options import model_option, record_options, shape_option, signature_option
 from .shell import note
 
 
-def newest_variant(
-    cache: Path,
-    model: str | None,
-    target: str | None = None,
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    signature: str | None = None,
-) -> Variant:
+@dataclass(frozen=True)
+class Wanted:
+    """What the options of a command say of which model in a cache to take."""
+
+    model: str | None
+    signature: str | None = None
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The input shapes, by name; none for the first ones."""
+
+
+wanted_options = record_options(Wanted, "wanted", model_option, signature_option, shape_option)
+
+
+def newest_variant(cache: Path, wanted: Wanted, target: str | None = None) -> Variant:
     """The variant compiled last, of a model if there are several; others are listed on stderr.
 
-    With a target, only its variants count; `shapes` are the input shapes to take, by name, and
-    `signature` is the signature. PlanError if there is none or it is damaged, InputError if it is
-    not for these.
+    With a target, only its variants count. PlanError if there is none or it is damaged, InputError
+    if it is not for the signature or the shapes.
     """
-    newest, *others = _folders(cache, model, target)
+    newest, *others = _folders(cache, wanted.model, target)
     if others:
         listed = "".join(f"\n  {folder}" for folder in others)
         note(f"this is the variant compiled last; the others are{listed}")
-    return specialized(read_variant(newest), shapes, signature)
+    return specialized(read_variant(newest), wanted.shapes, wanted.signature)
 
 
 def variants_for(
-    cache: Path,
-    model: str | None,
-    target: str | None,
-    profiles: Sequence[str],
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    signature: str | None = None,
+    cache: Path, wanted: Wanted, target: str | None, profiles: Sequence[str]
 ) -> list[Variant]:
     """The variant compiled last for each device profile (PlanError); see `newest_variant`."""
     newest: dict[str, Path] = {}
-    for folder in _folders(cache, model, target):
+    for folder in _folders(cache, wanted.model, target):
         newest.setdefault(read_plan(folder).profile, folder)
     for profile in profiles:
         if profile not in newest:
@@ -52,7 +55,7 @@ def variants_for(
                 f"tflgpu-compile MODEL -o {cache} --device {profile}"
             )
     found = [read_variant(newest[profile]) for profile in dict.fromkeys(profiles)]
-    return [specialized(variant, shapes, signature) for variant in found]
+    return [specialized(variant, wanted.shapes, wanted.signature) for variant in found]
 
 
 def _folders(cache: Path, model: str | None, target: str | None) -> list[Path]:

@@ -23,7 +23,7 @@ from ..tools.editing.edit import (
     revert_kernel,
 )
 from ..tools.editing.launches import LaunchTrial
-from .chosen_variant import newest_variant
+from .chosen_variant import Wanted, newest_variant
 from .input_arrays import InputValues, input_options, picture_inputs
 from .options import attached_option, cache_argument, model_option
 from .paths import FilePath
@@ -76,7 +76,7 @@ def edit(
     """
     if revert and (keep or file):
         raise click.UsageError("--revert takes neither --keep nor a FILE")
-    variant = newest_variant(cache, model)
+    variant = newest_variant(cache, Wanted(model))
     index = find_kernel(variant.plan, kernel)
     record = variant.plan.kernels[index]
     check_editable(variant.plan, index)

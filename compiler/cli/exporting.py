@@ -17,8 +17,8 @@ from ..pictures.families import DATA_SETS, family_of
 from ..pictures.outputs import Output
 from ..pictures.scaling import choose_scaling
 from ..pictures.show import class_names
-from .chosen_variant import newest_variant, variants_for
-from .options import cache_argument, model_option, shape_option, signature_option
+from .chosen_variant import Wanted, newest_variant, variants_for, wanted_options
+from .options import cache_argument
 from .paths import DeviceName, FilePath
 from .printing import Answer, json_option
 from .shell import Command, note
@@ -26,9 +26,7 @@ from .shell import Command, note
 
 @click.command(cls=Command, short_help="Write a compiled model as C99 or for browsers.")
 @cache_argument
-@model_option
-@signature_option
-@shape_option
+@wanted_options
 @click.option(
     "-o",
     "--output",
@@ -68,9 +66,7 @@ from .shell import Command, note
 @json_option
 def export(
     cache: Path,
-    model: str | None,
-    signature: str | None,
-    shapes: dict[str, tuple[int, ...]],
+    wanted: Wanted,
     output: Path,
     name: str,
     backend: str | None,
@@ -86,10 +82,10 @@ def export(
     """
     target = BACKENDS[backend] if backend else None
     if profiles:
-        variants = variants_for(cache, model, target, profiles, shapes, signature)
+        variants = variants_for(cache, wanted, target, profiles)
     else:
-        variants = [newest_variant(cache, model, target, shapes, signature)]
-    if signature or shapes:
+        variants = [newest_variant(cache, wanted, target)]
+    if wanted.signature or wanted.shapes:
         variants = [*map(_alone, variants)]
     pictures = _pictures(variants[0].plan)
     export_project(variants, output, name, weights == "embed", pictures, backend)

@@ -6,11 +6,9 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from functools import wraps
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
 
 import click
 import numpy as np
@@ -25,7 +23,7 @@ from ..pictures.families import Family, family_of
 from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
 from ..trial_input import random_input
-from .options import Function, parse_numbers, with_options
+from .options import parse_numbers, record_options
 from .shell import note, warn
 
 RANDOM = "random"
@@ -139,49 +137,40 @@ class InputValues:
         return self.with_random().read(inputs, model_metadata(model), family=family)
 
 
-def input_options(function: Function) -> Function:
-    """The options for input arrays, passed to the command as `InputValues` named `given`.
-
-    They are --input, --seed, and for pictures --mean and --std.
-    """
-    choices = (
-        click.option(
-            "--input",
-            "named",
-            multiple=True,
-            metavar="[NAME=]FILE|random",
-            help="A picture, a .npy file or random numbers for an input. NAME may be omitted if "
-            "there is only one input; `random` without a name fills every input not given.",
-        ),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="Seed of random inputs.",
-        ),
-        click.option(
-            "--mean",
-            callback=parse_numbers,
-            metavar="NUMBER[/...]",
-            help="Subtracted from pixels (0..255), for all channels or each: 123.7/116.8/103.9. "
-            "Default: with --std 0, else what the model's metadata says, or 0.",
-        ),
-        click.option(
-            "--std",
-            callback=parse_numbers,
-            metavar="NUMBER[/...]",
-            help="What pixels are then divided by. Default: with --mean 1, else the metadata's, or "
-            "255.",
-        ),
-    )
-
-    @wraps(function)
-    def call(**others: Any) -> Any:
-        given = {item.name: others.pop(item.name) for item in fields(InputValues)}
-        return function(given=InputValues(**given), **others)
-
-    return with_options(choices, call)
+input_options = record_options(
+    InputValues,
+    "given",
+    click.option(
+        "--input",
+        "named",
+        multiple=True,
+        metavar="[NAME=]FILE|random",
+        help="A picture, a .npy file or random numbers for an input. NAME may be omitted if "
+        "there is only one input; `random` without a name fills every input not given.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Seed of random inputs.",
+    ),
+    click.option(
+        "--mean",
+        callback=parse_numbers,
+        metavar="NUMBER[/...]",
+        help="Subtracted from pixels (0..255), for all channels or each: 123.7/116.8/103.9. "
+        "Default: with --std 0, else what the model's metadata says, or 0.",
+    ),
+    click.option(
+        "--std",
+        callback=parse_numbers,
+        metavar="NUMBER[/...]",
+        help="What pixels are then divided by. Default: with --mean 1, else the metadata's, or "
+        "255.",
+    ),
+)
+"""The options for input arrays, which a command gets as `given`."""
 
 
 def _advice(scaling: Scaling) -> str:

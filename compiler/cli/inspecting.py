@@ -21,9 +21,9 @@ from ...runtime.plan.records import Dispatch, Persistent, PlacedTensor, Plan, Re
 from ...runtime.plan.storage import storage_of
 from ..tools.editing.edit import find_kernel
 from ..tools.machine_code import COMPILERS
-from .chosen_variant import newest_variant
+from .chosen_variant import Wanted, newest_variant, wanted_options
 from .machine_code import described, machine_code_answer
-from .options import cache_argument, model_option, shape_option, signature_option
+from .options import cache_argument
 from .paths import FilePath
 from .printing import (
     JSON,
@@ -47,9 +47,7 @@ BAR = 32
 @full_names_option
 @click.command(cls=Command, short_help="Show kernels, tensors and memory.")
 @cache_argument
-@model_option
-@signature_option
-@shape_option
+@wanted_options
 @click.option(
     "--source", metavar="KERNEL", help="Print the kernel with this index or part of a name."
 )
@@ -81,9 +79,7 @@ BAR = 32
 @json_option
 def inspect(
     cache: Path,
-    model: str | None,
-    signature: str | None,
-    shapes: dict[str, tuple[int, ...]],
+    wanted: Wanted,
     source: str | None,
     html: Path | None,
     profile: Path | None,
@@ -102,10 +98,10 @@ def inspect(
             f"--compare {compare} needs --profile, the times to compare with it; or name the "
             f"folder of another variant"
         )
-    variant = newest_variant(cache, model, shapes=shapes, signature=signature)
+    variant = newest_variant(cache, wanted)
     chosen = COMPILERS[compiler] if compiler else None
     if html is not None:
-        write_report(variant, html, model, profile, compare, chosen)
+        write_report(variant, html, wanted.model, profile, compare, chosen)
         Answer({"path": variant.folder, "html": html}, [str(html)]).print()
     elif chosen is not None:
         machine_code_answer(variant, chosen).print()

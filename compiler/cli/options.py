@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import wraps
 from typing import Any
 
 import click
@@ -163,6 +165,22 @@ def fleet_options(function: Function) -> Function:
         scheduler_option,
     )
     return with_options(choices, function)
+
+
+def record_options(
+    kind: type, name: str, *choices: Callable[[Function], Function]
+) -> Callable[[Function], Function]:
+    """Options that a command gets as one dataclass, which has a field for each of them."""
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def call(**given: Any) -> Any:
+            record = kind(**{item.name: given.pop(item.name) for item in fields(kind) if item.init})
+            return function(**{name: record}, **given)
+
+        return with_options(choices, call)
+
+    return decorate
 
 
 def with_options(choices: Sequence[Callable[[Function], Function]], function: Function) -> Function:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...runtime.cache.variant import Variant
 from ..tools.machine_code import Compiler
-from .chosen_variant import newest_variant
+from .chosen_variant import Wanted, newest_variant
 from .machine_code import machine_code
 from .stages import progress
 from .whole_file import write_whole
@@ -34,7 +34,7 @@ def write_report(
     from ..report.profile import read_profile
 
     measured = read_profile(profile) if profile else None
-    other = newest_variant(compare, model) if compare and compare.is_dir() else None
+    other = newest_variant(compare, Wanted(model)) if compare and compare.is_dir() else None
     earlier = read_profile(compare) if compare and other is None else None
     decisions = None
     if model is not None and Path(model).is_file():
