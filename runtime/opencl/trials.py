@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from ..cache.private_files import check_private, make_private
+from ..cache.private_files import check_private, make_private, replace_file
 from ..errors import CacheWarning, PlanError, warn_caller
 from ..processor import instruction_set
 from .drivers import OURS, Driver, installed, register
@@ -208,9 +208,8 @@ class Trials:
         make_private(self._folder)
         register(self.vendors(), self.usable())
         # Other processes may be reading it, or writing it, too.
-        temporary = self._folder / f"{_FILE}.{os.getpid()}"
-        temporary.write_text("".join(f"{line}\n" for line in self._lines()), encoding="utf-8")
-        os.replace(temporary, self._folder / _FILE)
+        content = "".join(f"{line}\n" for line in self._lines()).encode()
+        replace_file(self._folder / _FILE, content, lasting=False)
 
 
 def _word(text: str) -> str:
