@@ -11,30 +11,19 @@ from typing import TYPE_CHECKING
 from ..runtime.late_names import late_names
 
 if TYPE_CHECKING:
-    from ..runtime.errors import TflgpuError
-    from .api import compile
-    from .emit.compiled_model import CompiledModel
-    from .errors import Finding, ModelError, OptionError, UnsupportedError
-    from .options import Options
-    from .pipeline import build
-    from .tools.editing.edit import Trial, edit_kernel, revert_kernel
-    from .tools.tune import tune
-
-__all__ = [
-    "CompiledModel",
-    "Finding",
-    "ModelError",
-    "OptionError",
-    "Options",
-    "TflgpuError",
-    "Trial",
-    "UnsupportedError",
-    "build",
-    "compile",
-    "edit_kernel",
-    "revert_kernel",
-    "tune",
-]
+    from ..runtime.errors import TflgpuError as TflgpuError
+    from .api import compile as compile
+    from .emit.compiled_model import CompiledModel as CompiledModel
+    from .errors import Finding as Finding
+    from .errors import ModelError as ModelError
+    from .errors import OptionError as OptionError
+    from .errors import UnsupportedError as UnsupportedError
+    from .options import Options as Options
+    from .pipeline import build as build
+    from .tools.editing.edit import Trial as Trial
+    from .tools.editing.edit import edit_kernel as edit_kernel
+    from .tools.editing.edit import revert_kernel as revert_kernel
+    from .tools.tune import tune as tune
 
 # Hidden from type checkers, which would take it to provide any name.
 if not TYPE_CHECKING:

@@ -10,34 +10,17 @@ method does here.
 
 from __future__ import annotations
 
-from .compiled_model import CompiledModel
-from .interpreter import Interpreter, OpResolverType, SignatureRunner
-from .options import (
-    CpuKernelMode,
-    CpuOptions,
-    Delegate,
-    Environment,
-    EnvironmentOptions,
-    GpuOptions,
-    HardwareAccelerator,
-    Options,
-    load_delegate,
-)
-from .tensor_buffer import TensorBuffer
-
-__all__ = [
-    "CompiledModel",
-    "CpuKernelMode",
-    "CpuOptions",
-    "Delegate",
-    "Environment",
-    "EnvironmentOptions",
-    "GpuOptions",
-    "HardwareAccelerator",
-    "Interpreter",
-    "OpResolverType",
-    "Options",
-    "SignatureRunner",
-    "TensorBuffer",
-    "load_delegate",
-]
+from .compiled_model import CompiledModel as CompiledModel
+from .interpreter import Interpreter as Interpreter
+from .interpreter import OpResolverType as OpResolverType
+from .interpreter import SignatureRunner as SignatureRunner
+from .options import CpuKernelMode as CpuKernelMode
+from .options import CpuOptions as CpuOptions
+from .options import Delegate as Delegate
+from .options import Environment as Environment
+from .options import EnvironmentOptions as EnvironmentOptions
+from .options import GpuOptions as GpuOptions
+from .options import HardwareAccelerator as HardwareAccelerator
+from .options import Options as Options
+from .options import load_delegate as load_delegate
+from .tensor_buffer import TensorBuffer as TensorBuffer

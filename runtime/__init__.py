@@ -8,44 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .api import devices, load
-from .errors import (
-    BuildError,
-    CacheWarning,
-    DeviceError,
-    DeviceWarning,
-    InputError,
-    PlanError,
-    StoreError,
-    TflgpuError,
-)
+from .api import devices as devices
+from .api import load as load
+from .errors import BuildError as BuildError
+from .errors import CacheWarning as CacheWarning
+from .errors import DeviceError as DeviceError
+from .errors import DeviceWarning as DeviceWarning
+from .errors import InputError as InputError
+from .errors import PlanError as PlanError
+from .errors import StoreError as StoreError
+from .errors import TflgpuError as TflgpuError
 from .late_names import late_names
 
 if TYPE_CHECKING:
-    from .binding.bound import BoundRun
-    from .binding.submitted import SubmittedRun
-    from .launch.device import DeviceInfo
-    from .plan.records import TensorInfo
-    from .session import Session
-
-__all__ = [
-    "BoundRun",
-    "BuildError",
-    "CacheWarning",
-    "DeviceError",
-    "DeviceInfo",
-    "DeviceWarning",
-    "InputError",
-    "PlanError",
-    "Session",
-    "StoreError",
-    "SubmittedRun",
-    "TensorInfo",
-    "TflgpuError",
-    "devices",
-    "load",
-]
-
+    from .binding.bound import BoundRun as BoundRun
+    from .binding.submitted import SubmittedRun as SubmittedRun
+    from .launch.device import DeviceInfo as DeviceInfo
+    from .plan.records import TensorInfo as TensorInfo
+    from .session import Session as Session
 
 # Hidden from type checkers, which would take it to provide any name.
 if not TYPE_CHECKING:

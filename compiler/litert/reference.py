@@ -96,18 +96,18 @@ class Reference:
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
         """The model's inputs, in order."""
-        if self._runner is not None:
-            details = self._runner.get_input_details()
-            return tuple(_info({**item, "name": name}) for name, item in details.items())
-        return tuple(_info(item) for item in self._interpreter.get_input_details())
+        return self._infos("input")
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
         """The model's outputs, in order."""
+        return self._infos("output")
+
+    def _infos(self, kind: str) -> tuple[TensorInfo, ...]:
+        details = getattr(self._runner or self._interpreter, f"get_{kind}_details")()
         if self._runner is not None:
-            details = self._runner.get_output_details()
-            return tuple(_info({**item, "name": name}) for name, item in details.items())
-        return tuple(_info(item) for item in self._interpreter.get_output_details())
+            details = [{**item, "name": name} for name, item in details.items()]
+        return tuple(map(_info, details))
 
     def run(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
         """Run the model on arrays, by tensor name or in order; returns the outputs in order.

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from ...runtime.cache.variant import Variant
-from ...runtime.plan.records import PlacedTensor, Plan
+from ...runtime.plan.records import PlacedTensor, Plan, TensorInfo
 from ...runtime.plan.storage import storage_of
 from ..errors import OptionError
 from ..tools.machine_code import MachineCode
 from .changes import changes, figures
 from .comparison import compare
 from .decisions import Decisions, options_of, rewrites_of
-from .graphs import drawn, drawn_kernels
+from .graphs import Json, drawn, drawn_kernels
 from .launched import dispatches_of, parts_of
 from .profile import Profile
 from .sources import highlighted_sources
-
-Json = dict[str, Any]
 
 
 def contents(
@@ -97,8 +94,8 @@ def _model(plan: Plan) -> Json:
         "name": plan.model,
         "profile": plan.profile,
         "options": options_of(plan),
-        "inputs": [_named(info.name, info.dtype, info.shape) for info in plan.inputs],
-        "outputs": [_named(info.name, info.dtype, info.shape) for info in plan.outputs],
+        "inputs": list(map(_info, plan.inputs)),
+        "outputs": list(map(_info, plan.outputs)),
         "variables": [variable.name for variable in plan.variables],
         "memory": asdict(plan.memory),
         "arena": plan.arena_size,
@@ -111,8 +108,8 @@ def _model(plan: Plan) -> Json:
     }
 
 
-def _named(name: str, dtype: str, shape: tuple[int, ...]) -> Json:
-    return {"name": name, "dtype": dtype, "shape": shape}
+def _info(info: TensorInfo) -> Json:
+    return {"name": info.name, "dtype": info.dtype, "shape": info.shape}
 
 
 def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[Json]:
@@ -132,16 +129,8 @@ def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[
 
 
 def _tensor(tensor: PlacedTensor) -> Json:
-    return {
-        **_named(tensor.name, tensor.dtype, tensor.shape),
-        "storage": storage_of(tensor),
-        "region": tensor.region.name.lower(),
-        "index": tensor.index,
-        "offset": tensor.offset,
-        "size": tensor.size,
-        "first": tensor.first,
-        "last": tensor.last,
-    }
+    region = tensor.region.name.lower()
+    return {**asdict(tensor), "region": region, "storage": storage_of(tensor)}
 
 
 def _profile(profile: Profile) -> Json:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...runtime.plan.records import Argument, Dispatch, Plan, Region
 from .dataflow import Tensors
 from .decisions import Decisions
+from .graphs import Json
 from .profile import Profile, Time
-
-Json = dict[str, Any]
 
 
 def dispatches_of(plan: Plan, decisions: Decisions | None, profile: Profile | None) -> list[Json]:
