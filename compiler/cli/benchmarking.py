@@ -10,12 +10,12 @@ import click
 from ..choices import each_choice
 from ..litert.reference import ReferenceMissingError
 from ..options import Options
-from ..tools.benchmark.measure import WARM_UP, benchmark
+from ..tools.benchmark.measure import Measuring, benchmark
 from ..tools.trace.events import Trace
 from .benchmark_answer import TOP, answer, as_csv
 from .compile_options import compile_options
 from .input_arrays import InputValues, input_options
-from .options import model_argument
+from .options import model_argument, record_options
 from .paths import FilePath
 from .printing import full_names_option, json_option, per_choice, tell
 from .shell import Command, Failure
@@ -28,6 +28,56 @@ MAX_THREADS = 256
 other programs."""
 
 
+measuring_options = record_options(
+    Measuring,
+    "measuring",
+    click.option(
+        "--rounds",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        help="Rounds in which tflgpu and LiteRT take turns, each with a few timed runs.",
+    ),
+    click.option(
+        "--min-seconds",
+        type=click.FloatRange(min=0),
+        default=0,
+        show_default=True,
+        help="Go on with rounds until this many seconds have passed.",
+    ),
+    click.option(
+        "--warmup",
+        "warm_up",
+        type=click.IntRange(min=0),
+        default=5,
+        show_default=True,
+        help="Runs of each, after the first, before anything is measured.",
+    ),
+    click.option(
+        "--threads",
+        type=click.IntRange(1, MAX_THREADS),
+        default=2,
+        show_default=True,
+        help="Threads for LiteRT.",
+    ),
+    click.option(
+        "--busy",
+        type=click.IntRange(0, MAX_THREADS),
+        default=0,
+        metavar="N",
+        help="Let N other programs compute while runs are timed, as on a busy machine.",
+    ),
+    click.option(
+        "--litert/--no-litert",
+        default=True,
+        help="Also measure LiteRT with XNNPACK, or leave it out.",
+    ),
+    click.option(
+        "--litert-gpu", is_flag=True, help="Also measure LiteRT's GPU accelerator; it needs a GPU."
+    ),
+)
+
+
 @full_names_option
 @click.command(
     "benchmark", cls=Command, short_help="Measure a model, per kernel and next to LiteRT."
@@ -35,47 +85,7 @@ other programs."""
 @model_argument
 @compile_options(fallback="none", runs=True)
 @input_options
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Rounds in which tflgpu and LiteRT take turns, each with a few timed runs.",
-)
-@click.option(
-    "--min-seconds",
-    type=click.FloatRange(min=0),
-    default=0,
-    show_default=True,
-    help="Go on with rounds until this many seconds have passed.",
-)
-@click.option(
-    "--warmup",
-    type=click.IntRange(min=0),
-    default=WARM_UP,
-    show_default=True,
-    help="Runs of each, after the first, before anything is measured.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(1, MAX_THREADS),
-    default=2,
-    show_default=True,
-    help="Threads for LiteRT.",
-)
-@click.option(
-    "--busy",
-    type=click.IntRange(0, MAX_THREADS),
-    default=0,
-    metavar="N",
-    help="Let N other programs compute while runs are timed, as on a busy machine.",
-)
-@click.option(
-    "--litert/--no-litert", default=True, help="Also measure LiteRT with XNNPACK, or leave it out."
-)
-@click.option(
-    "--litert-gpu", is_flag=True, help="Also measure LiteRT's GPU accelerator; it needs a GPU."
-)
+@measuring_options
 @click.option(
     "--all", "everything", is_flag=True, help=f"Show all kernels, not just the {TOP} slowest."
 )
@@ -92,13 +102,7 @@ def benchmark_command(
     model: Path,
     options: Options,
     given: InputValues,
-    rounds: int,
-    min_seconds: float,
-    warmup: int,
-    threads: int,
-    busy: int,
-    litert: bool,
-    litert_gpu: bool,
+    measuring: Measuring,
     everything: bool,
     trace_file: Path | None,
     csv_file: Path | None,
@@ -116,21 +120,7 @@ def benchmark_command(
     trace = Trace() if trace_file is not None else None
     try:
         with progress() as show:
-            measure = partial(
-                benchmark,
-                model,
-                feed=feed,
-                rounds=rounds,
-                min_seconds=min_seconds,
-                warm_up=warmup,
-                threads=threads,
-                litert=litert,
-                litert_gpu=litert_gpu,
-                busy=busy,
-                trace=trace,
-                progress=show,
-            )
-            results = [measure(options=choice) for choice in choices]
+            results = [benchmark(model, choice, feed, measuring, trace, show) for choice in choices]
     except ReferenceMissingError as error:
         raise Failure(f"{error}; or leave LiteRT out with --no-litert") from error
     per_choice(choices, [answer(result, everything) for result in results]).print()

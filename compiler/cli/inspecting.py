@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -17,7 +16,7 @@ from ...runtime.cache.variant import Variant
 from ...runtime.errors import InputError
 from ...runtime.input_shapes import choices_of, described_choices, signatures_of
 from ...runtime.plan.kernels import Kernel
-from ...runtime.plan.records import Dispatch, Persistent, PlacedTensor, Plan, Region
+from ...runtime.plan.records import Dispatch, HostPart, Persistent, PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
 from ..tools.editing.edit import find_kernel
 from ..tools.machine_code import COMPILERS
@@ -218,28 +217,19 @@ def _persistent(plan: Plan) -> Listing:
 
 
 def _parts(plan: Plan) -> Listing:
-    def named(indices: Sequence[int]) -> list[str]:
-        return [plan.host_tensors[index].name for index in indices]
+    def tensors(key: str, heading: str) -> Column:
+        def names(part: HostPart) -> list[str]:
+            return [plan.host_tensors[index].name for index in getattr(part, key)]
+
+        return Column(key, heading, names, lambda part: ", ".join(names(part)), names=True)
 
     columns = (
         Column("label", "operators", names=True),
         Column("file", "file"),
         Column("before", "before dispatch", right=True),
         Column("operators"),
-        Column(
-            "inputs",
-            "reads",
-            lambda part: named(part.inputs),
-            text=lambda part: ", ".join(named(part.inputs)),
-            names=True,
-        ),
-        Column(
-            "outputs",
-            "writes",
-            lambda part: named(part.outputs),
-            text=lambda part: ", ".join(named(part.outputs)),
-            names=True,
-        ),
+        tensors("inputs", "reads"),
+        tensors("outputs", "writes"),
     )
     return Listing("Parts on the host", columns, plan.parts)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from itertools import count
 from statistics import median
 from time import perf_counter
@@ -35,8 +36,6 @@ from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
 from .roofline import Roofline, bytes_moved, roofline_of
 
-WARM_UP = 5
-"""Runs, after the first, before anything is measured."""
 RUNS = 4
 """Timed runs of each contestant per round."""
 PASSES = 9
@@ -48,30 +47,39 @@ Run = Callable[[], Any]
 """Runs a model once, including the copies of inputs and outputs."""
 
 
+@dataclass(frozen=True)
+class Measuring:
+    """How to measure, and what besides."""
+
+    rounds: int
+    """At least so many; in each, contestants take turns."""
+    min_seconds: float
+    """Rounds take at least so long, together."""
+    warm_up: int
+    """Runs, after the first, before anything is measured."""
+    threads: int
+    """Of LiteRT."""
+    litert: bool
+    """Whether LiteRT with XNNPACK is a contestant."""
+    litert_gpu: bool
+    """Whether LiteRT's GPU accelerator is one."""
+    busy: int
+    """Other processes that compute during the rounds."""
+
+
 def benchmark(
     model: Model,
     options: Options,
     feed: Feed,
-    *,
-    rounds: int = 10,
-    min_seconds: float = 0.0,
-    warm_up: int = WARM_UP,
-    threads: int = 2,
-    litert: bool = True,
-    litert_gpu: bool = False,
-    busy: int = 0,
+    how: Measuring,
     trace: Trace | None = None,
     progress: Progress = silent,
 ) -> Benchmark:
     """Compile into a temporary cache, load, and measure.
 
-    There are at least `rounds` rounds, and as many as take `min_seconds`; during these, `busy`
-    other processes compute. `trace` records the stages of the compiler, and loading and running the
-    model once more at the end.
-
-    Raises what compiling and loading raise; with `litert` or `litert_gpu` also
-    ReferenceMissingError if LiteRT is not installed. If it cannot run the model, the result says
-    why.
+    `trace` records the stages of the compiler, and loading and running the model once more at the
+    end. Raises what compiling and loading raise; with LiteRT also ReferenceMissingError if it is
+    not installed. If it cannot run the model, the result says why.
     """
     name, key = attached_device(options.device), options.signature_key
     with scratch_folder() as cache:
@@ -91,15 +99,16 @@ def benchmark(
         with session:
             arrays = feed(session.inputs)
             first_run = _time(lambda: session.run(arrays))
-            _warm_up(lambda: session.run(arrays), warm_up)
+            _warm_up(lambda: session.run(arrays), how.warm_up)
             memory = _footprint(session.plan)
-            rivals = [
-                _ready(lambda: _litert(model, arrays, threads, key), warm_up) if litert else None,
-                _ready(lambda: _litert_gpu(model, arrays), warm_up) if litert_gpu else None,
-            ]
+            prepared = (
+                how.litert and (lambda: _litert(model, arrays, how.threads, key)),
+                how.litert_gpu and (lambda: _litert_gpu(model, arrays)),
+            )
+            rivals = [_ready(each, how.warm_up) if each else None for each in prepared]
             sides = [lambda: session.run(arrays), *(rival for rival in rivals if callable(rival))]
-            with others_busy(busy):
-                ours, *others = _rounds(sides, rounds, min_seconds, progress)
+            with others_busy(how.busy):
+                ours, *others = _rounds(sides, how.rounds, how.min_seconds, progress)
             progress("kernels", 0, 1)
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
             costs = [session.profile_parts(arrays) for _ in range(PASSES)]
@@ -121,8 +130,8 @@ def benchmark(
         first_run=first_run,
         runs=_spread(ours),
         litert=cpu,
-        threads=threads,
-        busy=busy,
+        threads=how.threads,
+        busy=how.busy,
         litert_gpu=gpu,
         kernels=_kernels(compiled.plan, times, roofline.roofline),
         roofline=roofline,
