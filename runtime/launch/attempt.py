@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,19 @@ def say(kind: str, content: object) -> None:
     The result is why the device failed, or empty.
     """
     print(json.dumps((kind, content)), flush=True)
+
+
+def told(steps: Iterator[str], *errors: type[Exception]) -> str:
+    """Why one of these steps failed, with one of these errors; empty if none did.
+
+    Each is told before it is taken.
+    """
+    try:
+        for step in steps:
+            say("step", step)
+    except errors as error:
+        return str(error)
+    return ""
 
 
 def _cause(status: int) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..plan.records import Plan
 from ..plan.running import Limits
 
 
-def unmet(needs: Limits, has: Limits) -> str | None:
-    """The first need of a plan that a device does not meet, with both numbers; None if none."""
-    return next(_unmet(needs, has), None)
+def unmet(plan: Plan, target: str, has: Limits) -> str | None:
+    """The first need of a plan that a device for a target does not meet; None if it meets all."""
+    if plan.target != target:
+        return f"it was compiled for {plan.target}, but this device runs {target}"
+    return next(unmet_limits(plan.needs, has), None)
 
 
-def _unmet(needs: Limits, has: Limits) -> Iterator[str]:
+def unmet_limits(needs: Limits, has: Limits) -> Iterator[str]:
+    """The limits that a device does not meet, with both numbers."""
     if needs.alignment % has.alignment:
         yield (
             f"its arguments start at multiples of {needs.alignment} bytes, but this device needs "

@@ -85,9 +85,7 @@ class OpenCLDevice(Device):
         return None
 
     def unsupported_reason(self, plan: Plan) -> str | None:
-        if plan.target != "opencl":
-            return f"it was compiled for {plan.target}, but this device runs opencl"
-        return unmet(plan.needs, self._limits()) or self._too_wide(plan)
+        return unmet(plan, self.info.target, self._limits()) or self._too_wide(plan)
 
     def _too_wide(self, plan: Plan) -> str | None:
         """Why the device cannot handle a plan's vectors; None if it can."""

@@ -15,7 +15,7 @@ import struct
 import sys
 from collections.abc import Iterator
 
-from ..launch.attempt import say
+from ..launch.attempt import say, told
 from .find import preference
 from .info import describe
 from .instructions import Example, examples
@@ -47,6 +47,8 @@ void probe(__global const float{lanes} *x, __global float{lanes} *y) {{
 """
 _PROGRAM_BUILD_LOG = 0x1183
 _READ_WRITE, _COPY = 1, 32
+ERRORS = (OpenCLError, ArithmeticError)
+"""Of the driver, and of wrong results."""
 
 
 def try_vectors(device: int, lanes: int) -> Iterator[str]:
@@ -104,16 +106,6 @@ def _try(device: int, text: str, group: int, data: bytes, wanted: bytes) -> Iter
         raise ArithmeticError("the kernel's results are wrong")
 
 
-def _failure(steps: Iterator[str]) -> str:
-    """Why one of these steps failed; empty if none did. Each is told before it is taken."""
-    try:
-        for step in steps:
-            say("step", step)
-    except (OpenCLError, ArithmeticError) as error:
-        return str(error)
-    return ""
-
-
 def main() -> None:
     """Try the device that the arguments name."""
     library = sys.argv[1]
@@ -130,10 +122,10 @@ def main() -> None:
     if index < len(found):
         handle, info = found[index]
         lanes = lanes or max(FEWEST_LANES, info.vector_width)
-        say("result", _failure(try_vectors(handle, lanes)))
+        say("result", told(try_vectors(handle, lanes), *ERRORS))
         for name, example in examples(lanes).items():
             # Should it end the process, the device is none the worse.
-            if info.type == "cpu" and not _failure(try_instruction(handle, example)):
+            if info.type == "cpu" and not told(try_instruction(handle, example), *ERRORS):
                 say("instruction", name)
     else:
         say("result", "")

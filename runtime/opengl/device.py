@@ -109,9 +109,7 @@ class OpenGLDevice(Device):
             raise DeviceError(f"{self._name}: {status} while {doing}")
 
     def unsupported_reason(self, plan: Plan) -> str | None:
-        if plan.target != "glsl":
-            return f"it was compiled for {plan.target}, but this device runs glsl"
-        return unmet(plan.needs, self._limits)
+        return unmet(plan, self.info.target, self._limits)
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]

@@ -43,9 +43,6 @@ class Program(NamedTuple):
 class _Buffers(Owned[Any]):
     """Buffers, which give their memory back at once when they are destroyed."""
 
-    def add(self, item: Any) -> None:
-        self._items.append(item)
-
     def _free(self, items: Sequence[Any]) -> None:
         if not DRIVER_PROCESS.lost:
             for item in items:
@@ -72,16 +69,14 @@ class WebGPUDevice(Device):
         """Those that nobody waits for yet."""
         self._submitted = False
         """Whether anything was submitted since the last download."""
-        self._fence = self._allocate(WORD)
+        self._fence = self.allocate(WORD)
         """A word to copy where nothing else is copied."""
 
     def _doing(self, what: str) -> AbstractContextManager[None]:
         return driver_call(self._name, what)
 
     def unsupported_reason(self, plan: Plan) -> str | None:
-        if plan.target != "wgsl":
-            return f"it was compiled for {plan.target}, but this device runs wgsl"
-        return unmet(plan.needs, self._limits)
+        return unmet(plan, self.info.target, self._limits)
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
@@ -104,10 +99,7 @@ class WebGPUDevice(Device):
                 raise BuildError(kernel.file, _log(error), source) from error
             return Program(pipeline, pipeline.get_bind_group_layout(0))
 
-    def allocate(self, size: int) -> Range:
-        return self._allocate(size)
-
-    def _allocate(self, size: int, mapped: bool = False) -> Range:
+    def allocate(self, size: int, mapped: bool = False) -> Range:
         size = max(whole_words(size), _SMALLEST)
         with self._doing(f"allocating {size} bytes"):
             buffer = self._device.create_buffer(
@@ -117,7 +109,7 @@ class WebGPUDevice(Device):
         return Range(buffer, 0, size)
 
     def constant(self, data: memoryview) -> Range:
-        whole = self._allocate(data.nbytes, mapped=True)
+        whole = self.allocate(data.nbytes, mapped=True)
         with self._doing("copying the weights"):
             if data.nbytes:
                 whole.buffer.write_mapped(data)
@@ -163,15 +155,11 @@ class WebGPUDevice(Device):
         """WebGPU copies whole words, which is what tensors take."""
         if array.nbytes:
             self._start()
-            content = memoryview(array).cast("B")
-            end = array.nbytes // WORD * WORD
-            start = buffer.offset + offset
+            content: Any = memoryview(array).cast("B")
+            if array.nbytes % WORD:
+                content = bytes(content).ljust(whole_words(array.nbytes), b"\0")
             with self._doing("copying an input"):
-                if end:
-                    self._queue.write_buffer(buffer.buffer, start, content[:end])
-                if end < array.nbytes:
-                    rest = bytes(content[end:]).ljust(WORD, b"\0")
-                    self._queue.write_buffer(buffer.buffer, start + end, rest)
+                self._queue.write_buffer(buffer.buffer, buffer.offset + offset, content)
             self._submitted = True
 
     def fill(self, buffer: Range, size: int, byte: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DeviceError
-from ..launch.attempt import say
+from ..launch.attempt import say, told
 from ..plan.kernels import Kernel
 from .find import opened, present
 
@@ -63,14 +63,8 @@ def main() -> None:
     say("step", "listing its adapters")
     found = present()
     say("devices", [(str(info), info.driver) for info, _ in found])
-    reason = ""
-    if index < len(found):
-        try:
-            for step in try_adapter(found[index][1]):
-                say("step", step)
-        except (DeviceError, ArithmeticError) as error:
-            reason = str(error)
-    say("result", reason)
+    steps = try_adapter(found[index][1]) if index < len(found) else iter(())
+    say("result", told(steps, DeviceError, ArithmeticError))
     # Some drivers crash when their libraries are unloaded, which does no harm.
     os._exit(0)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tflgpu.runtime.launch.fit import unmet
+from tflgpu.runtime.launch.fit import unmet_limits
 from tflgpu.runtime.plan.running import NOTHING, Limits
 
 NEEDS = Limits(64, 30, (5, 3, 2), (1, 1, 5), 256, 3, 52, 1024, 16, ("cl_a",))
@@ -34,10 +34,10 @@ EXCESSES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", EXCESSES)
 def test_what_a_device_lacks(case: str) -> None:
     has = replace(NEEDS, alignment=32, extensions=("cl_b", "cl_a"))
-    assert unmet(NEEDS, has) is None
+    assert not list(unmet_limits(NEEDS, has))
     fields, message = EXCESSES[case]
-    assert (unmet(NEEDS, replace(has, **fields)) or "").startswith(message)
+    assert next(unmet_limits(NEEDS, replace(has, **fields))).startswith(message)
 
 
 def test_nothing_is_needed_of_any_device() -> None:
-    assert unmet(NOTHING, NOTHING) is None
+    assert not list(unmet_limits(NOTHING, NOTHING))
