@@ -13,7 +13,8 @@ from ..errors import RenderError
 from ..ir import Op, Tensor
 from ..language import INT, WGSL, Call, Member, Name
 from ..language.comment import in_comment
-from ..language.statement import Declare, Printed, Printer, Statements, body
+from ..language.printing import CPrinter
+from ..language.statement import Declare, Printed, Statements, body
 from ..ops.base import Constant, Implementation, Launch, StridedLayout
 from ..ops.base.launch import Grid
 from ..target import Target
@@ -118,7 +119,7 @@ def _printed(
     """The text of a kernel: its statements in its language."""
     if target.language != WGSL:
         declared = (*(name for _, name in axes), *(each.name for each in parameters))
-        return Printer(target.language, target.lanes).printed(statements, frozenset(declared))
+        return CPrinter(target.language, target.lanes, declared).printed(statements)
     arrays = {each.name: f"{each.element}[]" for each in parameters}
     arrays |= {each.name: f"{each.kind}[]" for each in shared}
     place = Name("gl_GlobalInvocationID")

@@ -1,7 +1,4 @@
-"""Statements of kernels, as trees that know what they declare, and their text.
-
-The text is that of OpenCL C and of GLSL, whose statements are alike; WGSL has a printer of its own.
-"""
+"""Statements of kernels, as trees that know what they declare."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .expression import Expression, Name, Operation
-from .language import Language
-from .wrapping import STEP, WIDTH, wrapped
 
 
 @dataclass(slots=True)
@@ -226,99 +221,3 @@ class Printed:
     """In WGSL, the numbers that it computes integers with, in the order in which it is printed."""
     reading: Callable[[Mapping[int, str]], Printed] | None = field(default=None, compare=False)
     """Prints it with variables for some of those, by their places, which it reads from an array."""
-
-
-@dataclass(frozen=True)
-class Printer:
-    """Prints statements in a language in which slices have so many lanes."""
-
-    language: Language
-    lanes: int
-
-    def printed(self, body: Statements, visible: frozenset[str]) -> Printed:
-        """The body of a kernel, of which the names in `visible` are declared around it."""
-        return Printed("\n".join(self._inner(body, visible, WIDTH)))
-
-    def _lines(self, body: Statements, visible: frozenset[str], width: int) -> list[str]:
-        """The lines of statements, of so many characters at most."""
-        lines: list[str] = []
-        here: set[str] = set()
-        for item in told(body.items, visible):
-            lines += self._printed(item, visible, width)
-            if isinstance(item, Declare):
-                assert item.name not in here, f"a kernel declares {item.name} twice in a block"
-                here.add(item.name)
-                visible |= {item.name}
-        return lines
-
-    def _printed(self, item: Statement, visible: frozenset[str], width: int) -> list[str]:
-        if isinstance(item, Remarked):
-            return remarked(f"{self._simple(item)};", item.remark, width)
-        if isinstance(item, Simple):
-            return wrapped(f"{self._simple(item)};", width)
-        if isinstance(item, For):
-            start = self._simple(item.start) if item.start else ""
-            head = f"for ({start}; {item.condition}; {self._simple(item.step)})"
-            loop = _headed(head, self._inner(item.body, visible, width), width)
-            return [item.hint, *loop] if item.hint else loop
-        if isinstance(item, If):
-            return self._conditional(item, visible, width)
-        if isinstance(item, While):
-            body = self._inner(item.body, visible, width)
-            return _headed(f"while ({item.condition})", body, width)
-        if isinstance(item, Copy):
-            return ["{", *self._inner(item.body, visible, width), "}"]
-        return [item.text]
-
-    def _simple(self, item: Simple) -> str:
-        """A statement without others in it, but for the semicolon."""
-        if isinstance(item, Assign):
-            return f"{item.target.text} {item.sign} {item.value.text}"
-        if isinstance(item, Evaluate):
-            return item.value.text
-        if isinstance(item, Return):
-            return "return" if item.value is None else f"return {item.value}"
-        type = self.language.name_of(item.type, self.lanes)
-        size = f"[{item.size}]" if item.size else ""
-        value = "" if item.value is None else f" = {item.value.text}"
-        return f"{type} {item.name}{size}{value}"
-
-    def _inner(self, body: Statements, visible: frozenset[str], width: int) -> list[str]:
-        return indented(self._lines(body, visible, width - len(STEP)))
-
-    def _conditional(self, item: If, visible: frozenset[str], width: int) -> list[str]:
-        head = f"if ({item.condition})"
-        then, other = (self._inner(part, visible, width) for part in (item.then, item.other))
-        if not other:
-            return _headed(head, then, width)
-        plain = all(isinstance(part.items[0], Simple) for part in (item.then, item.other))
-        if len(then) == len(other) == 1 and plain:
-            return [*_headed(head, then, width), *_headed("else", other, width)]
-        return [*wrapped(f"{head} {{", width), *then, "} else {", *other, "}"]
-
-
-def _headed(head: str, body: list[str], width: int) -> list[str]:
-    """An indented body after the head of a loop or condition, in braces if it has several lines."""
-    if len(body) > 1:
-        return [*wrapped(f"{head} {{", width), *body, "}"]
-    return [
-        text
-        for line in body
-        for text in (
-            [f"{head} {line.strip()}"]
-            if len(head) + len(line) < width
-            else [*wrapped(head, width), line]
-        )
-    ]
-
-
-def remarked(statement: str, remark: str, width: int) -> list[str]:
-    """A statement with a remark behind it."""
-    *first, last = wrapped(statement, width)
-    if len(last + remark) > width:
-        *first, last = wrapped(statement, width - len(remark))
-    return [*first, last + remark]
-
-
-def indented(lines: Iterable[str]) -> list[str]:
-    return [STEP + line for line in lines]

@@ -11,7 +11,7 @@ from ...language import INT, Element, Name
 from ...language.statement import Declare, Printed, Statements
 from .builtins import Unprintable
 from .parse import ParseError
-from .printer import Printer
+from .printer import WGSLPrinter
 
 SIZES = "sizes"
 """The array of what kernels for several sizes read."""
@@ -35,12 +35,12 @@ def print_kernel(
     types = {**arrays, SIZES: "int[]"} if names else arrays
     statements = Statements((*read, *body.items))
     try:
-        printer = Printer(types, frozenset(), given)
-        lines = printer.statements(statements)
+        printer = WGSLPrinter(types, frozenset(), given)
+        lines = printer.lines(statements)
         atomic = frozenset(printer.changed)
         if atomic:
-            printer = Printer(types, atomic, given)
-            lines = printer.statements(statements)
+            printer = WGSLPrinter(types, atomic, given)
+            lines = printer.lines(statements)
     except (ParseError, Unprintable) as error:
         raise RenderError(f"{template}, for WGSL: {error}") from error
     # Bindings that a kernel does not name are left out of its layout.

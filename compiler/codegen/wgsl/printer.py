@@ -5,9 +5,8 @@ WGSL has no macros and no conditional operator, and its expressions change nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ...language import (
     WGSL,
@@ -26,26 +25,18 @@ from ...language import (
 )
 from ...language.expression import Sum
 from ...language.notation import ATOM, SUM
+from ...language.printing import Printer, indented
 from ...language.statement import (
     Assign,
-    Copy,
     Declare,
     Evaluate,
-    For,
     If,
-    Remark,
-    Remarked,
     Return,
     Simple,
     Statement,
-    Statements,
-    While,
     body,
-    indented,
-    remarked,
-    told,
 )
-from ...language.wrapping import STEP, WIDTH, wrapped
+from ...language.wrapping import wrapped
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
 from .definitions import Function, Macro, within
 from .parse import definitions_of
@@ -71,30 +62,28 @@ LANES = 4
 class _Variable:
     type: str
     """As GLSL has it."""
+    lines: list[str] = field(default_factory=list)
+    """Those of its declaration."""
     changes: bool = False
     """Whether a statement after its declaration changes it."""
 
 
-class Printer:
+class WGSLPrinter(Printer[_Variable]):
     """Prints one kernel. `arrays` has the types of those in buffers and in local memory."""
 
     def __init__(
-        self,
-        arrays: Mapping[str, str],
-        atomic: frozenset[str],
-        given: Mapping[int, str],
+        self, arrays: Mapping[str, str], atomic: frozenset[str], given: Mapping[int, str]
     ) -> None:
         """`atomic` names the arrays of which elements are changed atomically, `given` the variables
         for some of the sizes, by their places in the order in which they are printed."""
-        self._scopes = [{name: _Variable(type) for name, type in arrays.items()}]
-        """The variables in the scopes from the outside in."""
+        super().__init__({name: _Variable(type) for name, type in arrays.items()})
         self._atomic, self._given = atomic, given
         self._calls: dict[tuple[str, tuple[str, ...]], Value] = {}
         """Name and result of each function that is printed, by the intrinsic and its arguments."""
         self._steps: dict[str, int] = {}
         """By how much the statement that is printed changes variables within expressions."""
-        self._width = WIDTH
-        """Most characters of a line but for its indentation."""
+        self._returned = Value("", "")
+        """What was returned last."""
         self.functions: dict[str, list[str]] = {}
         """The lines of the functions that the kernel calls, by name."""
         self.changed: set[str] = set()
@@ -106,54 +95,19 @@ class Printer:
 
     # -- statements ---------------------------------------------------------------------------
 
-    def statements(self, found: Statements) -> list[str]:
-        """The lines of statements in a scope of their own."""
-        lines: list[str] = []
-        declared: list[tuple[int, _Variable]] = []
-        self._width -= len(STEP)
-        visible = frozenset(name for scope in self._scopes for name in scope)
-        with self._scope() as scope:
-            for statement in told(found.items, visible):
-                place = len(lines)
-                lines += self._statement(statement)
-                if isinstance(statement, Declare) and statement.value is not None:
-                    declared.append((place, scope[statement.name]))
-        for place, variable in declared:
-            if variable.changes:
-                lines[place] = lines[place].replace("let", "var", 1)
-        self._width += len(STEP)
-        return lines
-
-    @contextmanager
-    def _scope(self) -> Iterator[dict[str, _Variable]]:
-        self._scopes.append({})
-        yield self._scopes[-1]
-        self._scopes.pop()
-
-    def _statement(self, statement: Statement) -> list[str]:
-        if isinstance(statement, Remark):
-            return [statement.text]
-        if isinstance(statement, Copy):
-            return ["{", *indented(self.statements(statement.body)), "}"]
-        if isinstance(statement, If):
-            return self._if(statement)
-        if isinstance(statement, For):
-            return self._for(statement)
-        if isinstance(statement, While):
-            head = f"while {self._condition(statement.condition)}"
-            return self._headed(head, self.statements(statement.body))
-        if isinstance(statement, Evaluate) and isinstance(statement.value, Call):
-            expanded = self._expanded(statement.value)
+    def _statement(self, item: Statement) -> list[str]:
+        if isinstance(item, Evaluate) and isinstance(item.value, Call):
+            expanded = self._expanded(item.value)
             if expanded:
                 return [line for each in expanded for line in self._statement(each)]
-        *first, last = (f"{text};" for text in self._simple(statement))
-        remark = statement.remark if isinstance(statement, Remarked) else ""
-        first_lines = [line for text in first for line in wrapped(text, self._width)]
-        return [*first_lines, *remarked(last, remark, self._width)]
+        lines = super()._statement(item)
+        if isinstance(item, Declare):
+            self._scopes[-1][item.name].lines = lines
+        return lines
 
-    def _simple(self, statement: Simple) -> list[str]:
-        """A statement without others in it, and then the steps of variables in it."""
-        text = self._without_steps(statement)
+    def _simple(self, item: Simple) -> list[str]:
+        """The statement, and then the steps of variables in it."""
+        text = self._without_steps(item)
         steps = [_step(named(name), by) for name, by in self._steps.items()]
         self._steps = {}
         return [text, *steps] if text else steps
@@ -164,22 +118,25 @@ class Printer:
         if isinstance(statement, Assign):
             return self._assignment(statement)
         if isinstance(statement, Return):
-            value = statement.value
-            return "return" if value is None else f"return {self.expression(value).text}"
+            if statement.value is None:
+                return "return"
+            self._returned = self.expression(statement.value)
+            return f"return {self._returned.text}"
         text = self.expression(statement.value).text
         return "" if isinstance(statement.value, Step) else text
 
     def _declaration(self, declared: Declare) -> str:
         """What declares a variable, which changes if nothing else is known."""
         name, type = named(declared.name), WGSL.name_of(declared.type, LANES)
+        text = f"var {name}: {wgsl(type)}"
         if declared.size:
-            self._scopes[-1][declared.name] = _Variable(f"{type}[]")
-            return f"var {name}: array<{wgsl(type)}, {declared.size}>"
-        value = None
-        if declared.value is not None:
+            text = f"var {name}: array<{wgsl(type)}, {declared.size}>"
+            type = f"{type}[]"
+        elif declared.value is not None:
             (value,) = self._with_sizes([_straight(declared.value)])
+            text = f"let {name} = {value.text}"
         self._scopes[-1][declared.name] = _Variable(type)
-        return f"let {name} = {value.text}" if value else f"var {name}: {wgsl(type)}"
+        return text
 
     def _assignment(self, statement: Assign) -> str:
         target = self._place(statement.target)
@@ -198,31 +155,26 @@ class Printer:
         while isinstance(target, Element | Member):
             target = target.parts[0]
         found = self._found(target.text)
-        if found:
+        if found and not found.changes:
             found.changes = True
+            found.lines[:1] = map(_changing, found.lines[:1])
 
-    def _if(self, statement: If) -> list[str]:
-        lines = self._headed(
-            f"if {self._condition(statement.condition)}",
-            self.statements(statement.then),
-            alone=not statement.other.items,
-        )
-        other = statement.other.items
+    def _start(self, declared: Declare) -> str:
+        return _changing(self._declaration(declared))
+
+    def _head(self, word: str, condition: str) -> str:
+        return f"{word} {condition}"
+
+    def _if(self, item: If) -> list[str]:
+        head = self._head("if", self._condition(item.condition))
+        lines = self._headed(head, self.lines(item.then), alone=not item.other.items)
+        other = item.other.items
         if not other:
             return lines
-        others = self.statements(statement.other)
+        others = self.lines(item.other)
         if len(other) == 1 and isinstance(other[0], If):
             return [*lines[:-1], f"}} else {others[0]}", *others[1:]]
         return [*lines[:-1], *self._headed("} else", others, alone=False)]
-
-    def _for(self, statement: For) -> list[str]:
-        with self._scope():
-            start = self._declaration(statement.start) if statement.start else ""
-            condition = self._condition(statement.condition)
-            lines = self.statements(statement.body)
-            (step,) = self._simple(statement.step)
-        head = "; ".join((start.replace("let", "var", 1), condition, step))
-        return self._headed(f"for ({head})", lines)
 
     def _headed(self, head: str, inner: Sequence[str], alone: bool = True) -> list[str]:
         """A body in braces, on one line if it is short and nothing follows."""
@@ -388,8 +340,8 @@ class Printer:
         outer, self._scopes, self._steps = (self._scopes, self._steps), self._scopes[:1], {}
         with self._scope() as scope:
             scope.update({each.name: _Variable(each.type) for each in function.parameters})
-            lines = self.statements(function.body)
-            result = function.type or self._result(function)
+            lines = self.lines(function.body)
+            result = function.type or self._returned.type
         self._scopes, self._steps = outer
         # Parameters do not change in WGSL.
         changing = [named(each) for each, variable in scope.items() if variable.changes]
@@ -401,11 +353,6 @@ class Printer:
         head = f"fn {name}({parameters}) -> {wgsl(result)} {{"
         self.functions[name] = [head, *indented([*copies, *lines]), "}"]
         return Value(name, result)
-
-    def _result(self, function: Function) -> str:
-        (only,) = function.body.items
-        assert isinstance(only, Return) and only.value is not None
-        return self.expression(only.value).type
 
     def _overload(self, intrinsic: str, types: tuple[str, ...]) -> Function:
         for each in definitions_of(intrinsic):
@@ -425,6 +372,11 @@ def _straight(condition: Expression) -> Expression:
         sign, left, right = condition.parts
         return Operation(sign[0], _straight(left), _straight(right))
     return condition
+
+
+def _changing(declaration: str) -> str:
+    """The declaration of a variable that changes."""
+    return f"var {declaration.removeprefix('let ')}" if declaration[:4] == "let " else declaration
 
 
 def _step(variable: str, by: int) -> str:

@@ -12,7 +12,8 @@ from tflgpu.compiler.accessors.codecs import Floats, Numbers
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Shape, Tensor, Whole
 from tflgpu.compiler.language import FLOATS, GLSL, OPENCL, Language, Name
-from tflgpu.compiler.language.statement import Printer, Statements
+from tflgpu.compiler.language.printing import CPrinter
+from tflgpu.compiler.language.statement import Statements
 from tflgpu.compiler.ops.base import LINEAR, pack_slices
 from tflgpu.compiler.ops.base.storage import sliced_bytes
 from tflgpu.compiler.target import Target
@@ -33,8 +34,8 @@ def stored(found: Accessor, position: Position) -> str:
 
 def text_of(found: Accessor, statements: Statements) -> str:
     """Statements on one line."""
-    printer = Printer(found.memory.language, found.lanes)
-    return " ".join(printer.printed(statements, frozenset()).body.split())
+    printer = CPrinter(found.memory.language, found.lanes)
+    return " ".join(printer.printed(statements).body.split())
 
 
 def sliced(shape: Shape, lanes: int = LANES, array: str = "x") -> Sliced:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tflgpu.compiler.language import FLOAT, FLOATS, GLSL, OPENCL, Element, Name, Number, Step
+from tflgpu.compiler.language.printing import CPrinter
 from tflgpu.compiler.language.statement import (
     Assign,
     Copy,
@@ -12,7 +13,6 @@ from tflgpu.compiler.language.statement import (
     Evaluate,
     For,
     If,
-    Printer,
     Return,
     Statement,
     While,
@@ -23,7 +23,7 @@ from tflgpu.compiler.language.statement import (
 
 
 def text(*items: Statement, visible: tuple[str, ...] = ()) -> str:
-    return Printer(OPENCL, 8).printed(body(*items), frozenset(visible)).body
+    return CPrinter(OPENCL, 8, visible).printed(body(*items)).body
 
 
 def loop(*items: Statement, hint: str = "") -> For:
@@ -41,7 +41,7 @@ def test_types_are_named_by_the_language() -> None:
     assert text(*arrays.items).split("\n") == [
         *("  float8 sum[3];", "  int8 at;", "  float total;")
     ]
-    in_glsl = Printer(GLSL, 4).printed(arrays, frozenset()).body
+    in_glsl = CPrinter(GLSL, 4).printed(arrays).body
     assert "  vec4 sum[3];\n  ivec4 at;" in in_glsl
 
 
