@@ -16,9 +16,6 @@ class Owned(ABC, Generic[Item]):
     def __init__(self) -> None:
         self._items: list[Item] = []
 
-    def add(self, item: Item) -> None:
-        self._items.append(item)
-
     @abstractmethod
     def _free(self, items: Sequence[Item]) -> None:
         """Release these objects, whether or not the driver reports errors."""

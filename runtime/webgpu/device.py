@@ -43,6 +43,9 @@ class Program(NamedTuple):
 class _Buffers(Owned[Any]):
     """Buffers, which give their memory back at once when they are destroyed."""
 
+    def add(self, item: Any) -> None:
+        self._items.append(item)
+
     def _free(self, items: Sequence[Any]) -> None:
         if not DRIVER_PROCESS.lost:
             for item in items:

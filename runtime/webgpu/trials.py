@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import platform
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -42,7 +43,7 @@ class Trials:
 
     failure: str = ""
     """Why they cannot be listed; empty if they can."""
-    adapters: list[tuple[str, str, str]] = field(default_factory=list)
+    adapters: list[Sequence[str]] = field(default_factory=list)
     """The text of the `DeviceInfo` of each, its driver, and why it fails; empty if it does not."""
     overdue: bool = False
     """Whether one of them was not waited for any longer."""
@@ -58,11 +59,10 @@ def known() -> Trials:
     file = _file()
     try:
         check_private(file.parent)
-        found = json.loads(file.read_text(encoding="utf-8"))
-        adapters = [(a, b, c) for a, b, c in found["adapters"]]
-        if not found["overdue"] or not outdated(file):
-            return Trials(str(found["failure"]), adapters)
-    except (OSError, PlanError, ValueError, KeyError, TypeError):
+        found = Trials(**json.loads(file.read_text(encoding="utf-8")))
+        if not found.overdue or not outdated(file):
+            return found
+    except (OSError, PlanError, ValueError, TypeError):
         pass
     return _try_all(file)
 
@@ -75,15 +75,16 @@ def try_again() -> None:
 
 def _try_all(file: Path) -> Trials:
     first = Attempt(MODULE, (0,), {})
-    listed = first.devices
-    trials = Trials(first.failure if listed is None else "")
+    listed = first.devices or ()
     with ThreadPoolExecutor() as pool:
-        rest = pool.map(lambda number: Attempt(MODULE, (number,), {}), range(1, len(listed or ())))
+        rest = pool.map(lambda number: Attempt(MODULE, (number,), {}), range(1, len(listed)))
         attempts = [first, *rest]
-    trials.overdue = any(tried.overdue for tried in attempts)
-    for (name, driver), tried in zip(listed or (), attempts, strict=False):
-        trials.adapters.append((name, driver, tried.failure))
-    if listed is None and not trials.failure:
+    trials = Trials(
+        "" if listed else first.failure,
+        [(*device, tried.failure) for device, tried in zip(listed, attempts, strict=False)],
+        any(tried.overdue for tried in attempts),
+    )
+    if first.devices is None and not trials.failure:
         return trials  # no process can be started
     try:
         make_private(file.parent)
