@@ -222,16 +222,13 @@ class Model {
   async run(inputs) {
     if (this.#loaded.lost) throw this.#loaded.lost;
     this.#checkNames(inputs);
-    const frames = Object.keys(inputs).filter((name) => isFrame(inputs[name]));
-    if (frames.length) {
-      const bitmaps = await Promise.all(frames.map((name) => createImageBitmap(inputs[name])));
-      const pictures = Object.fromEntries(frames.map((name, index) => [name, bitmaps[index]]));
-      const run = this.run({...inputs, ...pictures});
-      for (const bitmap of bitmaps) bitmap.close();
-      return run;
+    const given = {...inputs}, bitmaps = [];
+    for (const [name, value] of Object.entries(given)) {
+      if (isFrame(value)) bitmaps.push(given[name] = await createImageBitmap(value));
     }
     const encoder = this.#device.createCommandEncoder({label: NAME});
-    for (const tensor of this.inputs) this.#write(tensor, inputs[tensor.name], encoder);
+    for (const tensor of this.inputs) this.#write(tensor, given[tensor.name], encoder);
+    for (const bitmap of bitmaps) bitmap.close();
     this.enqueue(encoder);
     const staging = this.#staging.pop() ?? this.outputs.map(({size}) => this.#device.createBuffer({
       size: Math.max(words(size), WORD), usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST}));
