@@ -156,13 +156,38 @@ def load_folder(
     """Load a model from a folder of this machine, as `load` does. `watch` is told of the steps."""
     if context is None:
         _start_drivers(_target_by_name(cache), device)
-    from .cache.folder import read_settled
+    from .cache.folder import find_variants, first_runnable, newest_first, read_settled, readable
 
     told = watch or Loading()
+
+    def attempt() -> Session:
+        from .cache.variant import Weights, open_variant
+
+        with told.step("read the plan"):
+            folders = newest_first(find_variants(cache, model))
+            found = readable(folders)
+        targets = _targets(found)
+        # On another thread, drivers start while this one imports numpy.
+        if context is None:
+            _start_drivers(targets[0], device)
+        weights = Weights(folders[0]) if len(folders) == 1 else None
+        from .session import Session
+
+        with told.step("open the device"):
+            opened = open_device(device, targets, context)
+        try:
+            folder, plan = first_runnable(found, opened)
+            with told.step("open the kernels and weights"):
+                variant = open_variant(folder, plan, weights or Weights(folder))
+            watched = told.opened(opened)
+        except BaseException:
+            opened.release()
+            raise
+        with told.step(BUILD):
+            return Session(variant, watched, store_binaries, custom_ops)
+
     with told.step("load"):
-        return read_settled(
-            cache, lambda: _load(cache, model, device, context, store_binaries, custom_ops, told)
-        )
+        return read_settled(cache, attempt)
 
 
 def _signed(folder: Path, model: str | os.PathLike[str] | None) -> str:
@@ -193,42 +218,6 @@ def _first_runnable(found: Sequence[tuple[Path, Plan]], device: str, context: An
 def _targets(found: Sequence[tuple[Path, Plan]]) -> list[str]:
     """The targets of some variants, each once."""
     return list(dict.fromkeys(plan.target for _, plan in found))
-
-
-def _load(
-    cache: Path,
-    model: str | os.PathLike[str] | None,
-    device: str,
-    context: Any,
-    store_binaries: bool,
-    custom_ops: Mapping[str, CustomOp] | None,
-    watch: Loading,
-) -> Session:
-    from .cache.folder import find_variants, first_runnable, newest_first, readable
-    from .cache.variant import Weights, open_variant
-
-    with watch.step("read the plan"):
-        folders = newest_first(find_variants(cache, model))
-        found = readable(folders)
-    targets = _targets(found)
-    # On another thread, drivers start while this one imports numpy.
-    if context is None:
-        _start_drivers(targets[0], device)
-    weights = Weights(folders[0]) if len(folders) == 1 else None
-    from .session import Session
-
-    with watch.step("open the device"):
-        opened = open_device(device, targets, context)
-    try:
-        folder, plan = first_runnable(found, opened)
-        with watch.step("open the kernels and weights"):
-            variant = open_variant(folder, plan, weights or Weights(folder))
-        watched = watch.opened(opened)
-    except BaseException:
-        opened.release()
-        raise
-    with watch.step(BUILD):
-        return Session(variant, watched, store_binaries, custom_ops)
 
 
 def _target_by_name(cache: Path) -> str:

@@ -18,7 +18,7 @@ from .options import (
     parse_kept,
     parse_operators,
     parse_shapes,
-    with_options,
+    together,
 )
 from .paths import DeviceName
 
@@ -162,32 +162,30 @@ def compile_options(
             options = for_each(Options(**chosen), devices, precisions, kept)
             return function(options=options, **given)
 
-        return with_options(choices, call)
+        return together(*choices)(call)
 
     return decorate
 
 
-def format_options(function: Function) -> Function:
-    """The options for what inputs and outputs become: --input-format and --output-format."""
-    choices = (
-        click.option(
-            "--input-format",
-            "inputs",
-            callback=parse_formats,
-            multiple=True,
-            metavar="[NAME=]FORMAT",
-            help="Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,"
-            "resize=bilinear,mean=127.5,std=127.5; the device crops, resizes and normalizes. "
-            "NAME may be omitted if there is only one input.",
-        ),
-        click.option(
-            "--output-format",
-            "outputs",
-            callback=parse_formats,
-            multiple=True,
-            metavar="[NAME=]FORMAT",
-            help="What to make of an output: softmax, argmax, or pictures such as "
-            "rgba8,mean=127.5,std=127.5.",
-        ),
-    )
-    return with_options(choices, function)
+format_options = together(
+    click.option(
+        "--input-format",
+        "inputs",
+        callback=parse_formats,
+        multiple=True,
+        metavar="[NAME=]FORMAT",
+        help="Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,"
+        "resize=bilinear,mean=127.5,std=127.5; the device crops, resizes and normalizes. "
+        "NAME may be omitted if there is only one input.",
+    ),
+    click.option(
+        "--output-format",
+        "outputs",
+        callback=parse_formats,
+        multiple=True,
+        metavar="[NAME=]FORMAT",
+        help="What to make of an output: softmax, argmax, or pictures such as "
+        "rgba8,mean=127.5,std=127.5.",
+    ),
+)
+"""The options for what inputs and outputs become."""

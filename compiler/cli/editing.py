@@ -167,7 +167,7 @@ OUTPUTS = (
     Column("", "compared with", text=itemgetter(0)),
     Column("", "largest error", lambda row: row[1].max_error, "{:.3g}", right=True),
     Column("", "allowed", lambda row: row[1].tolerance, "{:.3g}", right=True),
-    Column("", "verdict", text=lambda row: _verdict(row[1])),
+    Column("", "verdict", text=lambda row: row[1].verdict),
 )
 
 
@@ -191,7 +191,3 @@ def _compared(items: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 def _largest(name: str, launch: LaunchTrial) -> float:
     return max(float(getattr(item, name)) for item in launch.outputs)
-
-
-def _verdict(item: Comparison) -> str:
-    return item.problem or ("ok" if item.ok else "differs")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from typing import Any
@@ -152,19 +152,15 @@ scheduler_option = click.option(
 )
 
 
-def fleet_options(function: Function) -> Function:
-    """The options for where models are compiled: --jobs and --scheduler."""
-    choices = (
-        click.option(
-            "--jobs",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="Number of processes that compile; more than one needs the extra `fleet`.",
-        ),
-        scheduler_option,
-    )
-    return with_options(choices, function)
+def together(*choices: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Several options, in the order in which the help of a command shows them."""
+
+    def decorate(function: Function) -> Function:
+        for choice in reversed(choices):
+            function = choice(function)
+        return function
+
+    return decorate
 
 
 def record_options(
@@ -178,13 +174,19 @@ def record_options(
             record = kind(**{item.name: given.pop(item.name) for item in fields(kind) if item.init})
             return function(**{name: record}, **given)
 
-        return with_options(choices, call)
+        return together(*choices)(call)
 
     return decorate
 
 
-def with_options(choices: Sequence[Callable[[Function], Function]], function: Function) -> Function:
-    """A command with options, in the order in which its help shows them."""
-    for choice in reversed(choices):
-        function = choice(function)
-    return function
+fleet_options = together(
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Number of processes that compile; more than one needs the extra `fleet`.",
+    ),
+    scheduler_option,
+)
+"""The options for where models are compiled."""
