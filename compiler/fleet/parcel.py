@@ -116,17 +116,9 @@ def _as_given(text: object, given: Mapping[Path, str]) -> object:
     return text
 
 
-@dataclass(frozen=True)
-class Versions:
-    """What decides what a worker makes of a parcel."""
-
-    compiler: str
-    litert: str
-
-
-def versions() -> Versions:
-    """The versions here, on a worker."""
-    return Versions(compiler_version(), litert_version())
+def versions() -> tuple[str, str]:
+    """Those of the compiler and of LiteRT here, on a worker: they decide what it makes of tasks."""
+    return compiler_version(), litert_version()
 
 
 def unequal(theirs: str, ours: str) -> str:

@@ -89,9 +89,10 @@ class Scheduled:
             if isinstance(found, Exception):
                 problems.append(f"worker {address}: it has no tflgpu ({found})")
                 continue
-            if found.compiler != wanted:
-                problems.append(f"worker {address}: {unequal(found.compiler, wanted)}")
-            litert.add(found.litert)
+            compiler, version = found
+            if compiler != wanted:
+                problems.append(f"worker {address}: {unequal(compiler, wanted)}")
+            litert.add(version)
         if problems:
             raise WorkerError("\n".join(problems))
         return litert.pop() if len(litert) == 1 else ""
