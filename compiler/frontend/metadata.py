@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import lzma
+import struct
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
 
-from flatbuffers import encode, number_types
-from flatbuffers.table import Table
-
 from ...runtime.errors import PlanError
+from ...runtime.plan.buffer import OFFSET, Buffer
 from ...runtime.typed_json import typed
 from ..errors import ModelError
 from .flatbuffer import Source
@@ -41,6 +41,8 @@ MEAN, STD = 0, 1
 """NormalizationOptions.mean and std."""
 FILE_NAME, FILE_TYPE = 0, 2
 """AssociatedFile.name and type."""
+FIELDS = 7
+"""Of a table, the first ones, which hold all of these."""
 LABELS = (2, 3)
 """TENSOR_AXIS_LABELS and TENSOR_VALUE_LABELS of AssociatedFileType."""
 
@@ -96,38 +98,57 @@ def read_metadata(model: Model) -> Metadata:
 
 
 class _Reader:
-    """Reads the flatbuffer `data`; the archive is behind the model."""
+    """Reads the flatbuffer `data`; the archive is behind the model. ValueError if it is malformed.
+
+    A table is where each of its fields lies in the data; 0 for one that is left out.
+    """
 
     def __init__(self, data: bytes, model: Model) -> None:
         if data[4:8] != IDENTIFIER:
             raise ModelError(f"it does not start with {IDENTIFIER.decode()}")
-        self._data = data
+        self._buffer = Buffer(data, IDENTIFIER)
         self._model = model
-        self._left = len(data)
 
     def metadata(self) -> Metadata:
-        root = Table(self._data, encode.Get(number_types.UOffsetTFlags.packer_type, self._data, 0))
-        for subgraph in self._tables(root, SUBGRAPHS):
+        for subgraph in self._tables(self._table(0)[SUBGRAPHS]):
             return Metadata(
-                tuple(map(self._tensor, self._tables(subgraph, INPUTS))),
-                tuple(map(self._tensor, self._tables(subgraph, OUTPUTS))),
+                tuple(map(self._tensor, self._tables(subgraph[INPUTS]))),
+                tuple(map(self._tensor, self._tables(subgraph[OUTPUTS]))),
             )
         return Metadata()
 
-    def _tensor(self, table: Table) -> TensorMetadata:
+    def _tensor(self, table: Sequence[int]) -> TensorMetadata:
         mean: tuple[float, ...] = ()
         std: tuple[float, ...] = ()
-        for unit in self._tables(table, PROCESS_UNITS):
-            if self._byte(unit, UNIT_TYPE) == NORMALIZATION:
-                options = self._table(unit, UNIT)
-                mean, std = self._floats(options, MEAN), self._floats(options, STD)
+        for unit in self._tables(table[PROCESS_UNITS]):
+            if self._byte(unit[UNIT_TYPE]) == NORMALIZATION:
+                options = self._table(unit[UNIT])
+                mean, std = self._floats(options[MEAN]), self._floats(options[STD])
         files = [
-            self._text(file, FILE_NAME)
-            for file in self._tables(table, TENSOR_FILES)
-            if self._byte(file, FILE_TYPE) in LABELS
+            self._text(file[FILE_NAME])
+            for file in self._tables(table[TENSOR_FILES])
+            if self._byte(file[FILE_TYPE]) in LABELS
         ]
         labels = self._labels(files[0]) if files else ()
-        return TensorMetadata(self._text(table, TENSOR_NAME), mean, std, labels)
+        return TensorMetadata(self._text(table[TENSOR_NAME]), mean, std, labels)
+
+    def _table(self, place: int) -> Sequence[int]:
+        start, _, offsets = self._buffer.table(place, FIELDS)
+        return [offset and start + offset for offset in offsets]
+
+    def _tables(self, place: int) -> list[Sequence[int]]:
+        start, count = self._buffer.vector(place, OFFSET.size) if place else (0, 0)
+        return [self._table(start + OFFSET.size * number) for number in range(count)]
+
+    def _floats(self, place: int) -> tuple[float, ...]:
+        start, count = self._buffer.vector(place, 4) if place else (0, 0)
+        return struct.unpack_from(f"<{count}f", self._buffer.data, start)
+
+    def _byte(self, place: int) -> int:
+        return self._buffer.data[place] if place else 0
+
+    def _text(self, place: int) -> str:
+        return str(self._buffer.content(place), "utf-8", "replace") if place else ""
 
     def _labels(self, name: str) -> tuple[str, ...]:
         """The lines of a file in the archive."""
@@ -150,46 +171,3 @@ class _Reader:
         if len(content) > LARGEST_LABELS:
             raise ModelError(f"{name} is larger than {LARGEST_LABELS} bytes")
         return tuple(content.decode("utf-8", "replace").splitlines())
-
-    # -- the fields of a table ---------------------------------------------------------------
-
-    def _at(self, table: Table, field: int) -> int:
-        """Where a field is in the data; 0 if it is left out."""
-        offset = table.Offset(4 + 2 * field)
-        return table.Pos + offset if offset else 0
-
-    def _table(self, table: Table, field: int) -> Table:
-        at = self._at(table, field)
-        return Table(self._data, table.Indirect(at))
-
-    def _tables(self, table: Table, field: int) -> list[Table]:
-        at = self._at(table, field)
-        if not at:
-            return []
-        first, length = table.Vector(at - table.Pos), table.VectorLen(at - table.Pos)
-        self._spend(length)
-        return [Table(self._data, table.Indirect(first + 4 * n)) for n in range(length)]
-
-    def _floats(self, table: Table, field: int) -> tuple[float, ...]:
-        at = self._at(table, field)
-        if not at:
-            return ()
-        first, length = table.Vector(at - table.Pos), table.VectorLen(at - table.Pos)
-        self._spend(length)
-        return tuple(
-            float(table.Get(number_types.Float32Flags, first + 4 * n)) for n in range(length)
-        )
-
-    def _byte(self, table: Table, field: int) -> int:
-        at = self._at(table, field)
-        return int(table.Get(number_types.Uint8Flags, at)) if at else 0
-
-    def _text(self, table: Table, field: int) -> str:
-        at = self._at(table, field)
-        return str(table.String(at), "utf-8", "replace") if at else ""
-
-    def _spend(self, items: int) -> None:
-        """Count items about to be read: a small file may claim long or shared vectors."""
-        self._left -= items
-        if self._left < 0:
-            raise ModelError("its lists are larger than the file")
