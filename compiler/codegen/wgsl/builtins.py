@@ -11,26 +11,26 @@ from .values import Value, binary, called, chosen, common, filled, shift
 SAME = {
     *("abs", "sign", "floor", "ceil", "trunc", "fract", "sqrt", "pow", "fma", "step"),
     *("exp", "exp2", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
-    *("tanh", "asinh", "acosh", "atanh", "min", "max", "clamp"),
+    *("tanh", "asinh", "acosh", "atanh", "min", "max", "clamp", "any", "all", "dot"),
+    "dot4I8Packed",
 }
-"""Functions that WGSL has under the same name; the result has the type of the arguments."""
+"""Functions that WGSL has under the same name."""
 
 RENAMED = {
     "inversesqrt": "inverseSqrt",
     "roundEven": "round",
     "findMSB": "firstLeadingBit",
+    "unpackHalf2x16": "unpack2x16float",
+    "packHalf2x16": "pack2x16float",
+    "barrier": "workgroupBarrier",
 }
 """Those that it has under another one."""
 
 RESULTS = {
-    "any": ("any", "bool"),
-    "all": ("all", "bool"),
-    "unpackHalf2x16": ("unpack2x16float", "vec2"),
-    "packHalf2x16": ("pack2x16float", "uint"),
-    "barrier": ("workgroupBarrier", "void"),
-    "dot4I8Packed": ("dot4I8Packed", "int"),
+    **dict.fromkeys(("any", "all"), "bool"),
+    **{"unpackHalf2x16": "vec2", "packHalf2x16": "uint", "dot4I8Packed": "int", "barrier": "void"},
 }
-"""Those with a result of another type."""
+"""The types of those results that have not the type of the arguments."""
 
 COMPARISONS = {
     "lessThan": "<",
@@ -51,8 +51,7 @@ BITCASTS = {
 ATOMICS = {"atomicAnd", "atomicOr"}
 
 KNOWN = frozenset(
-    {*SAME, *RENAMED, *RESULTS, *COMPARISONS, *BITCASTS, *ATOMICS}
-    | {"not", "dot", "mix", "bitfieldExtract"}
+    {*SAME, *RENAMED, *COMPARISONS, *BITCASTS, *ATOMICS, "not", "mix", "bitfieldExtract"}
 )
 """All functions of GLSL that have a counterpart."""
 
@@ -75,12 +74,8 @@ def builtin(function: str, arguments: Sequence[Value]) -> Value:
     if function in BITCASTS:
         type = vector(BITCASTS[function], lanes(type))
         return called(f"bitcast<{wgsl(type)}>", arguments, type)
-    if function in RESULTS:
-        return called(RESULTS[function][0], arguments, RESULTS[function][1])
     if function == "not":
         return Value(f"!{arguments[0].within(UNARY)}", type, UNARY)
-    if function == "dot":
-        return called("dot", arguments, scalar(type))
     if function == "mix":
         one, other, by = arguments
         if scalar(by.type) == "bool":
@@ -91,12 +86,13 @@ def builtin(function: str, arguments: Sequence[Value]) -> Value:
         return called(
             "extractBits", (value, shift(first, "uint"), shift(count, "uint")), value.type
         )
-    if function == "atan" and len(arguments) == 2:
-        return called("atan2", arguments, type)
     if function not in KNOWN:
         raise Unprintable(
             f"no function {function} in WGSL: add it to compiler/codegen/wgsl/builtins.py, or "
             f"define it as `wgsl` in templates/intrinsics.toml"
         )
+    if function == "atan" and len(arguments) == 2:
+        function = "atan2"
     name = RENAMED.get(function, function)
-    return called(name, [filled(each, type) for each in arguments], type)
+    result = scalar(type) if function == "dot" else RESULTS.get(function, type)
+    return called(name, [filled(each, type) for each in arguments], result)

@@ -29,8 +29,8 @@ class Macro:
     @cached_property
     def uses(self) -> Mapping[str, int]:
         """How often the body names each parameter."""
-        named = [part for each in self.body for root in _parts(each) for part in within(root)]
-        return {each: named.count(Name(each)) for each in self.parameters}
+        roots = [root for each in self.body for root in _parts(each)]
+        return {each: sum(root.count(Name(each)) for root in roots) for each in self.parameters}
 
     def called(self, *arguments: Expression) -> list[Assign | Evaluate]:
         """The statements for these arguments."""
