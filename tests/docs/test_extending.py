@@ -56,7 +56,7 @@ for target in sorted({{info.target for info in tflgpu.devices()}}):
 
 KNOWN = """
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.rewrites.decompose import DECOMPOSITIONS
+from tflgpu.compiler.rewrites.decompose.decomposition import DECOMPOSITIONS
 print(*OPS, *DECOMPOSITIONS)
 """
 """Prints the names of all operators."""

@@ -440,11 +440,6 @@ static WGPUBuffer new_buffer(webgpu_session *session, uint64_t size, WGPUBufferU
   return buffer;
 }
 
-static void free_buffer(WGPUBuffer buffer) {
-  wgpuBufferDestroy(buffer);
-  wgpuBufferRelease(buffer);
-}
-
 static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void *content,
                               void **buffer, tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
@@ -457,7 +452,8 @@ static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void 
 
 static void release(tflgpu_session *shared, void *buffer) {
   (void)shared;
-  free_buffer((WGPUBuffer)buffer);
+  wgpuBufferDestroy((WGPUBuffer)buffer);
+  wgpuBufferRelease((WGPUBuffer)buffer);
 }
 
 static tflgpu_status buffer_size(tflgpu_session *shared, void *buffer, uint64_t *size,
@@ -614,7 +610,7 @@ static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
         status ? NULL : wgpuBufferGetConstMappedRange(copy->staging, 0, whole_words(copy->size));
     if (content) memcpy(copy->to, content, (size_t)copy->size);
     session->downloads = copy->next;
-    free_buffer(copy->staging);
+    release(shared, copy->staging);
     free(copy);
   }
   return status;
