@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from .expression import (
-    FALSE,
-    TRUE,
-    Expression,
-    Number,
-    Operand,
-    alike,
-    common_type,
-    expression,
-)
+from .expression import FALSE, TRUE, Expression, Number, Operand, alike, common_type, expression
 from .primary import Call, Choice, Member
 from .types import LANE
 

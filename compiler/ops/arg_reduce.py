@@ -15,7 +15,6 @@ from .base import (
     LINEAR,
     Implementation,
     Launch,
-    OpDef,
     define,
     linear_launch,
     row_major,
@@ -75,4 +74,4 @@ _ARG = (
 
 for _name in ("ARG_MAX", "ARG_MIN"):
     _signature = f"{_name} x axis:integer -> y:integer"
-    define(OpDef(_signature, _infer_arg, _ARG, _reference_arg, ANY, _NAN, versions=3))
+    define(_signature, _infer_arg, _ARG, _reference_arg, ANY, _NAN, versions=3)

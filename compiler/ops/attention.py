@@ -21,7 +21,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import Implementation, Launch, OpDef, define, row_major
+from .base import Implementation, Launch, define, row_major
 
 NAME = "tflgpu.attention"
 
@@ -186,4 +186,4 @@ IMPLEMENTATIONS = (
     Implementation("attention_group", _build_groups, _groups),
 )
 
-define(OpDef(NAME, infer, IMPLEMENTATIONS, reference))
+define(NAME, infer, IMPLEMENTATIONS, reference)

@@ -13,7 +13,6 @@ from .base import (
     LANES,
     LINEAR,
     Launch,
-    OpDef,
     Tile,
     TiledImplementation,
     TileLimits,
@@ -211,4 +210,4 @@ _KERNELS = (
     row_major("batch_matmul", _build, _single_elements),
 )
 
-define(OpDef("BATCH_MATMUL a b -> y", infer, _KERNELS, reference, versions=4))
+define("BATCH_MATMUL a b -> y", infer, _KERNELS, reference, versions=4)

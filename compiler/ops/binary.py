@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Array, Op
-from .base import FLOATS, INTEGERS, OpDef, among_operands, define, same_as_first
+from .base import FLOATS, INTEGERS, among_operands, define, same_as_first
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)
@@ -120,4 +120,4 @@ def _add_padded(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 ELEMENTWISE[ADD_PADDED] = Elementwise(lambda f, a, b: a + b)
 """Accessors read zeros past the narrower operand's channels, so kernels just add."""
 
-define(OpDef(ADD_PADDED, same_as_first, IMPLEMENTATIONS, _add_padded))
+define(ADD_PADDED, same_as_first, IMPLEMENTATIONS, _add_padded)

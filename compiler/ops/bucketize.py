@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import Launch, OpDef, define, linear_launch, row_major
+from .base import Launch, define, linear_launch, row_major
 
 
 def _boundaries(op: Op) -> Array:
@@ -41,6 +41,4 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 _KERNEL = row_major("bucketize", _build)
 
-define(
-    OpDef("BUCKETIZE x -> y:int32", _infer, (_KERNEL,), _reference, ("float32", "int32", "int64"))
-)
+define("BUCKETIZE x -> y:int32", _infer, (_KERNEL,), _reference, ("float32", "int32", "int64"))

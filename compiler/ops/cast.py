@@ -9,17 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    ANY,
-    Launch,
-    OpDef,
-    Traits,
-    define,
-    kernel_dtype,
-    linear_launch,
-    row_major,
-    same_as_first,
-)
+from .base import ANY, Launch, Traits, define, kernel_dtype, linear_launch, row_major, same_as_first
 from .elementwise import Formula
 
 KEEP = "tflgpu.keep"
@@ -113,23 +103,21 @@ def _keep(op: Op, target: Target) -> Launch:
     return _launch(op, _same)
 
 
+define(KEEP, same_as_first, (row_major("convert", _keep, fuses=False),), None, ANY)
 define(
-    OpDef(KEEP, same_as_first, (row_major("convert", _keep, fuses=False),), None, ANY),
-    OpDef(
-        "CAST x -> y",
-        same_as_first,
-        (row_major("convert", _cast),),
-        _reference,
-        ANY,
-        note="floats beyond the range of integers of 32 bits give any number",
-        versions=9,
-        traits=Traits(lambda op: op.operand(0).dtype == op.output.dtype, converts=True),
-    ),
-    OpDef(
-        "BITCAST x -> y",
-        _infer_bits,
-        (row_major("convert", _bits),),
-        _reference_bits,
-        ("float32", "int32", "uint32"),
-    ),
+    "CAST x -> y",
+    same_as_first,
+    (row_major("convert", _cast),),
+    _reference,
+    ANY,
+    note="floats beyond the range of integers of 32 bits give any number",
+    versions=9,
+    traits=Traits(lambda op: op.operand(0).dtype == op.output.dtype, converts=True),
+)
+define(
+    "BITCAST x -> y",
+    _infer_bits,
+    (row_major("convert", _bits),),
+    _reference_bits,
+    ("float32", "int32", "uint32"),
 )

@@ -22,7 +22,6 @@ from .base import (
     SLICED,
     Implementation,
     Launch,
-    OpDef,
     Range,
     Traits,
     define,
@@ -85,30 +84,24 @@ def _uncenter(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 define(
-    OpDef(
-        TO_CENTERED,
-        same_as_first,
-        (
-            Implementation("to_centered", _to_sliced, rank_fits, reads=LINEAR, writes=SLICED),
-            row_major("view_centered", lambda op, _: [], _other_bytes, fuses=False, is_view=True),
-            _linear(lambda f, v, *, zero: f.to_float(v - zero)),
-        ),
-        _center,
-        ANY,
-        traits=Traits(range=_range_of_centered),
+    TO_CENTERED,
+    same_as_first,
+    (
+        Implementation("to_centered", _to_sliced, rank_fits, reads=LINEAR, writes=SLICED),
+        row_major("view_centered", lambda op, _: [], _other_bytes, fuses=False, is_view=True),
+        _linear(lambda f, v, *, zero: f.to_float(v - zero)),
     ),
-    OpDef(
-        FROM_CENTERED,
-        same_as_first,
-        (_linear(lambda f, v, *, zero: f.to_int(v) + zero),),
-        _uncenter,
-        ANY,
-    ),
-    OpDef(
-        "QUANTIZE x -> y",
-        same_as_first,
-        dtypes=ANY,
-        versions=3,
-        note="of floats, or to another scale",
-    ),
+    _center,
+    ANY,
+    traits=Traits(range=_range_of_centered),
+)
+define(
+    FROM_CENTERED,
+    same_as_first,
+    (_linear(lambda f, v, *, zero: f.to_int(v) + zero),),
+    _uncenter,
+    ANY,
+)
+define(
+    "QUANTIZE x -> y", same_as_first, dtypes=ANY, versions=3, note="of floats, or to another scale"
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import ANY, FLOATS, INTEGERS, OpDef, Traits, broadcast_shapes, define, same_as_first
+from .base import ANY, FLOATS, INTEGERS, Traits, broadcast_shapes, define, same_as_first
 
 
 def _add_n(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -46,61 +46,59 @@ def _infer_set_diagonal(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "MATRIX_DIAG x:T -> y:T",
-        _infer_diagonal,
-        dtypes=ANY,
-        note="becomes SELECT_V2 with a constant mask",
-    ),
-    OpDef(
-        "ADD_N x:T+ -> y:T",
-        broadcast_shapes,
-        reference=_add_n,
-        dtypes=(*FLOATS, *INTEGERS),
-        note="becomes ADDs",
-    ),
-    OpDef(
-        "EMBEDDING_LOOKUP ids:integer table -> y",
-        _infer_lookup,
-        dtypes=ANY,
-        note="becomes GATHER, also of indices out of bounds; a table of int8 or int4 stays packed",
-        versions=5,
-        traits=Traits(indexes=True),
-    ),
-    OpDef(
-        "FAKE_QUANT x:T -> y:T",
-        same_as_first,
-        dtypes=FLOATS,
-        note="becomes an elementwise operator of its own",
-        versions=2,
-    ),
-    OpDef(
-        "L2_NORMALIZATION x:T -> y:T",
-        same_as_first,
-        reference=_l2_normalization,
-        dtypes=FLOATS,
-        note="becomes SUM, SQRT and DIV along the last axis",
-        versions=2,
-    ),
-    OpDef(
-        "LOCAL_RESPONSE_NORMALIZATION x:T -> y:T",
-        same_as_first,
-        dtypes=FLOATS,
-        note="becomes CONV_2D with a band of ones and POW; NaN, infinities and overflow may make "
-        "NaN of other channels of a pixel",
-    ),
-    OpDef(
-        "LOG_SOFTMAX x:T -> y:T",
-        same_as_first,
-        reference=_log_softmax,
-        dtypes=FLOATS,
-        note="becomes SUM, LOG and SUB along the last axis",
-        versions=2,
-    ),
-    OpDef(
-        "MATRIX_SET_DIAG x:T diagonal:T -> y:T",
-        _infer_set_diagonal,
-        dtypes=ANY,
-        note="becomes SELECT_V2 with a constant mask; LiteRT misplaces truth values",
-    ),
+    "MATRIX_DIAG x:T -> y:T",
+    _infer_diagonal,
+    dtypes=ANY,
+    note="becomes SELECT_V2 with a constant mask",
+)
+define(
+    "ADD_N x:T+ -> y:T",
+    broadcast_shapes,
+    reference=_add_n,
+    dtypes=(*FLOATS, *INTEGERS),
+    note="becomes ADDs",
+)
+define(
+    "EMBEDDING_LOOKUP ids:integer table -> y",
+    _infer_lookup,
+    dtypes=ANY,
+    note="becomes GATHER, also of indices out of bounds; a table of int8 or int4 stays packed",
+    versions=5,
+    traits=Traits(indexes=True),
+)
+define(
+    "FAKE_QUANT x:T -> y:T",
+    same_as_first,
+    dtypes=FLOATS,
+    note="becomes an elementwise operator of its own",
+    versions=2,
+)
+define(
+    "L2_NORMALIZATION x:T -> y:T",
+    same_as_first,
+    reference=_l2_normalization,
+    dtypes=FLOATS,
+    note="becomes SUM, SQRT and DIV along the last axis",
+    versions=2,
+)
+define(
+    "LOCAL_RESPONSE_NORMALIZATION x:T -> y:T",
+    same_as_first,
+    dtypes=FLOATS,
+    note="becomes CONV_2D with a band of ones and POW; NaN, infinities and overflow may make "
+    "NaN of other channels of a pixel",
+)
+define(
+    "LOG_SOFTMAX x:T -> y:T",
+    same_as_first,
+    reference=_log_softmax,
+    dtypes=FLOATS,
+    note="becomes SUM, LOG and SUB along the last axis",
+    versions=2,
+)
+define(
+    "MATRIX_SET_DIAG x:T diagonal:T -> y:T",
+    _infer_set_diagonal,
+    dtypes=ANY,
+    note="becomes SELECT_V2 with a constant mask; LiteRT misplaces truth values",
 )

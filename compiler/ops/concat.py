@@ -13,7 +13,6 @@ from .base import (
     ANY,
     Implementation,
     Launch,
-    OpDef,
     Permutable,
     Traits,
     among_operands,
@@ -161,20 +160,18 @@ IMPLEMENTATIONS = (
 )
 
 define(
-    OpDef(
-        "CONCATENATION x:T+ -> y:T",
-        infer,
-        IMPLEMENTATIONS,
-        reference,
-        ANY,
-        versions=7,
-        traits=Traits(
-            identity=lambda op: len(op.inputs) == 1,
-            permutable=Permutable(images=None, axis=concat_axis),
-            moves=True,
-            aliases=True,
-            joins=True,
-            range=among_operands,
-        ),
-    )
+    "CONCATENATION x:T+ -> y:T",
+    infer,
+    IMPLEMENTATIONS,
+    reference,
+    ANY,
+    versions=7,
+    traits=Traits(
+        identity=lambda op: len(op.inputs) == 1,
+        permutable=Permutable(images=None, axis=concat_axis),
+        moves=True,
+        aliases=True,
+        joins=True,
+        range=among_operands,
+    ),
 )

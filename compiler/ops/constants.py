@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..ir.dequantize import dequantized
-from .base import ANY, Infer, OpDef, Reference, broadcast, define, same_as_first
+from .base import ANY, Infer, Reference, broadcast, define, same_as_first
 
 
 def _infer_shape(op: Op) -> list[Shape]:
@@ -86,34 +86,32 @@ def _folded(
     note: str,
     dtypes: tuple[str, ...] = ANY,
     **more: Any,
-) -> OpDef:
-    return OpDef(signature, infer, (), reference, dtypes, note, **more)
+) -> None:
+    define(signature, infer, (), reference, dtypes, note, **more)
 
 
 _SHAPE = "of a known shape"
 
-define(
-    _folded(
-        "BROADCAST_ARGS a:integer b:integer -> y",
-        _shape_of(_joint_shape),
-        _joint_shape,
-        "of constants",
-    ),
-    _folded("DENSIFY x:T -> y:T", same_as_first, _densify, "of constants", ("float32",)),
-    _folded("DEQUANTIZE x -> y", same_as_first, _dequantize, "of integers and float16", versions=9),
-    _folded(
-        "FILL shape:integer value:T -> y:T",
-        _infer_fill,
-        _fill,
-        "the shape must be a constant",
-        versions=5,
-    ),
-    _folded(
-        "RANGE start:T limit:T step:T -> y:T", _shape_of(_range), _range, "of constants", versions=2
-    ),
-    _folded("RANK x -> y:int32", lambda op: [()], _rank, _SHAPE, reads_shapes_only=True),
-    _folded("SHAPE x -> y", _infer_shape, _shape, _SHAPE, reads_shapes_only=True),
-    _folded("STABLEHLO_IOTA -> y", lambda op: [op.output.shape], _iota, "LiteRT has no kernel"),
-    _folded("WHERE condition -> y:integer", _shape_of(_where), _where, "of constants", versions=2),
-    _folded("ZEROS_LIKE x:T -> y:T", same_as_first, _zeros, _SHAPE, reads_shapes_only=True),
+_folded(
+    "BROADCAST_ARGS a:integer b:integer -> y",
+    _shape_of(_joint_shape),
+    _joint_shape,
+    "of constants",
 )
+_folded("DENSIFY x:T -> y:T", same_as_first, _densify, "of constants", ("float32",))
+_folded("DEQUANTIZE x -> y", same_as_first, _dequantize, "of integers and float16", versions=9)
+_folded(
+    "FILL shape:integer value:T -> y:T",
+    _infer_fill,
+    _fill,
+    "the shape must be a constant",
+    versions=5,
+)
+_folded(
+    "RANGE start:T limit:T step:T -> y:T", _shape_of(_range), _range, "of constants", versions=2
+)
+_folded("RANK x -> y:int32", lambda op: [()], _rank, _SHAPE, reads_shapes_only=True)
+_folded("SHAPE x -> y", _infer_shape, _shape, _SHAPE, reads_shapes_only=True)
+_folded("STABLEHLO_IOTA -> y", lambda op: [op.output.shape], _iota, "LiteRT has no kernel")
+_folded("WHERE condition -> y:integer", _shape_of(_where), _where, "of constants", versions=2)
+_folded("ZEROS_LIKE x:T -> y:T", same_as_first, _zeros, _SHAPE, reads_shapes_only=True)

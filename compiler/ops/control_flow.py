@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir import Op, Shape
-from .base import ANY, OpDef, define
+from .base import ANY, define
 
 CONTROL = ("IF", "WHILE")
 """Operators whose results have the shapes of what they run, which the file may not know."""
@@ -15,26 +15,24 @@ def as_the_file_says(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "IF condition inputs* -> outputs*",
-        as_the_file_says,
-        dtypes=ANY,
-        note="both branches run if the condition is computed; they must be small and keep nothing",
-        unimplemented_reason="the condition is computed while the model runs",
-    ),
-    OpDef(
-        "STABLEHLO_COMPOSITE inputs* -> outputs*",
-        as_the_file_says,
-        dtypes=ANY,
-        note="becomes its subgraph",
-    ),
-    OpDef(
-        "WHILE inputs* -> outputs*",
-        as_the_file_says,
-        dtypes=ANY,
-        note="the number of iterations must follow from constants",
-        unimplemented_reason="the number of iterations is known only while the model runs",
-    ),
+    "IF condition inputs* -> outputs*",
+    as_the_file_says,
+    dtypes=ANY,
+    note="both branches run if the condition is computed; they must be small and keep nothing",
+    unimplemented_reason="the condition is computed while the model runs",
+)
+define(
+    "STABLEHLO_COMPOSITE inputs* -> outputs*",
+    as_the_file_says,
+    dtypes=ANY,
+    note="becomes its subgraph",
+)
+define(
+    "WHILE inputs* -> outputs*",
+    as_the_file_says,
+    dtypes=ANY,
+    note="the number of iterations must follow from constants",
+    unimplemented_reason="the number of iterations is known only while the model runs",
 )
 
 for _signature in (
@@ -44,11 +42,9 @@ for _signature in (
     "VAR_HANDLE -> handle:resource",
 ):
     define(
-        OpDef(
-            _signature,
-            as_the_file_says,
-            dtypes=ANY,
-            note="becomes state kept between runs",
-            unimplemented_reason="its variable is used in a loop or a branch",
-        )
+        _signature,
+        as_the_file_says,
+        dtypes=ANY,
+        note="becomes state kept between runs",
+        unimplemented_reason="its variable is used in a loop or a branch",
     )

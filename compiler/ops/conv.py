@@ -22,7 +22,6 @@ from .base import (
     Implementation,
     Launch,
     Loads,
-    OpDef,
     Tile,
     TiledImplementation,
     TileLimits,
@@ -306,13 +305,11 @@ IMPLEMENTATIONS = (
 )
 
 define(
-    OpDef(
-        "CONV_2D input filter:weights bias? -> output",
-        infer,
-        IMPLEMENTATIONS,
-        note="NaN and infinities may spread to other groups of channels, and to pixels nearby "
-        "where Winograd's method is used, as on CPUs",
-        versions=8,
-        traits=Traits(weights=Weights(0, input_axis=3, summed_axes=(1, 2, 3)), window=window),
-    )
+    "CONV_2D input filter:weights bias? -> output",
+    infer,
+    IMPLEMENTATIONS,
+    note="NaN and infinities may spread to other groups of channels, and to pixels nearby "
+    "where Winograd's method is used, as on CPUs",
+    versions=8,
+    traits=Traits(weights=Weights(0, input_axis=3, summed_axes=(1, 2, 3)), window=window),
 )

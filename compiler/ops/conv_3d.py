@@ -16,7 +16,7 @@ import numpy as np
 
 from ..ir import Op, Shape, constant
 from ..target import Target
-from .base import Launch, OpDef, define, linear_grid, row_major
+from .base import Launch, define, linear_grid, row_major
 from .weights import check_bias
 
 CHANNELS = 4
@@ -172,15 +172,13 @@ def _infer_transpose(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "CONV_3D input filter:weights bias? -> output",
-        _infer,
-        (row_major("conv_3d", _build),),
-        note="by constant weights becomes CONV_2D",
-    ),
-    OpDef(
-        "CONV_3D_TRANSPOSE shape:integer filter:weights input bias? -> output",
-        _infer_transpose,
-        note="becomes TRANSPOSE_CONV or CONV_3D; the output's shape must be a constant",
-    ),
+    "CONV_3D input filter:weights bias? -> output",
+    _infer,
+    (row_major("conv_3d", _build),),
+    note="by constant weights becomes CONV_2D",
+)
+define(
+    "CONV_3D_TRANSPOSE shape:integer filter:weights input bias? -> output",
+    _infer_transpose,
+    note="becomes TRANSPOSE_CONV or CONV_3D; the output's shape must be a constant",
 )

@@ -13,7 +13,6 @@ from .base import (
     SLICED,
     Implementation,
     Launch,
-    OpDef,
     bhwc,
     define,
     lane_of,
@@ -71,7 +70,5 @@ VIEW_LINEAR = Implementation(
     "view", _view, _same_bytes, reads=SLICED, writes=LINEAR, fuses=False, is_view=True
 )
 
-define(
-    OpDef(TO_SLICED, same_as_first, (VIEW_SLICED, _kernel("move/to_sliced.jinja", LINEAR, SLICED))),
-    OpDef(TO_LINEAR, same_as_first, (VIEW_LINEAR, _kernel("move/to_linear.jinja", SLICED, LINEAR))),
-)
+define(TO_SLICED, same_as_first, (VIEW_SLICED, _kernel("move/to_sliced.jinja", LINEAR, SLICED)))
+define(TO_LINEAR, same_as_first, (VIEW_LINEAR, _kernel("move/to_linear.jinja", SLICED, LINEAR)))

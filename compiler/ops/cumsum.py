@@ -13,7 +13,6 @@ from .base import (
     FLOATS,
     INTEGERS,
     Launch,
-    OpDef,
     define,
     linear_grid,
     row_major,
@@ -50,8 +49,4 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 _KERNELS = (row_major("cumsum", _build),)
 
-define(
-    OpDef(
-        "CUMSUM x:U axis:integer -> y:U", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS)
-    )
-)
+define("CUMSUM x:U axis:integer -> y:U", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS))

@@ -16,7 +16,6 @@ from .base import (
     Grid,
     Implementation,
     Launch,
-    OpDef,
     Step,
     Tile,
     TiledImplementation,
@@ -213,12 +212,10 @@ IMPLEMENTATIONS = (
 )
 
 define(
-    OpDef(
-        "DEPTHWISE_CONV_2D input filter:weights bias? -> output",
-        infer,
-        IMPLEMENTATIONS,
-        note="several output channels for each input channel are groups of a CONV_2D",
-        versions=7,
-        traits=Traits(weights=Weights(3, input_axis=3, summed_axes=(0, 1, 2)), window=window),
-    )
+    "DEPTHWISE_CONV_2D input filter:weights bias? -> output",
+    infer,
+    IMPLEMENTATIONS,
+    note="several output channels for each input channel are groups of a CONV_2D",
+    versions=7,
+    traits=Traits(weights=Weights(3, input_axis=3, summed_axes=(0, 1, 2)), window=window),
 )

@@ -17,7 +17,6 @@ from . import depthwise_conv
 from .base import (
     Implementation,
     Launch,
-    OpDef,
     Tile,
     TiledImplementation,
     TileLimits,
@@ -122,4 +121,4 @@ IMPLEMENTATIONS: tuple[Implementation, ...] = (
     TiledImplementation("depthwise_pointwise", _build),
 )
 
-define(OpDef(NAME, as_inferred, IMPLEMENTATIONS))
+define(NAME, as_inferred, IMPLEMENTATIONS)

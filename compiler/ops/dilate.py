@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..ir import Op, Shape
-from .base import ANY, OpDef, define
+from .base import ANY, define
 
 
 def dilations(op: Op) -> list[int]:
@@ -44,11 +44,9 @@ def _infer(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "DILATE x:T dilations:integer fill:T -> y:T",
-        _infer,
-        dtypes=ANY,
-        note="becomes PADV2 and SLICE; the dilations must be constants",
-    ),
-    OpDef("STABLEHLO_PAD x:T fill:T -> y:T", _infer, dtypes=ANY, note="becomes PADV2 and SLICE"),
+    "DILATE x:T dilations:integer fill:T -> y:T",
+    _infer,
+    dtypes=ANY,
+    note="becomes PADV2 and SLICE; the dilations must be constants",
 )
+define("STABLEHLO_PAD x:T fill:T -> y:T", _infer, dtypes=ANY, note="becomes PADV2 and SLICE")

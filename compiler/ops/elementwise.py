@@ -23,7 +23,6 @@ from .base import (
     FLOATS,
     Implementation,
     Launch,
-    OpDef,
     Permutable,
     RangeOf,
     Traits,
@@ -266,14 +265,12 @@ def define_elementwise(table: dict[str, Elementwise]) -> None:
     for name, row in table.items():
         ELEMENTWISE[name] = row
         define(
-            OpDef(
-                name if name.startswith(OWN_PREFIX) else row.signature(name),
-                _infer,
-                IMPLEMENTATIONS,
-                row.reference,
-                row.dtypes,
-                row.note,
-                versions=row.versions,
-                traits=row.traits(),
-            )
+            name if name.startswith(OWN_PREFIX) else row.signature(name),
+            _infer,
+            IMPLEMENTATIONS,
+            row.reference,
+            row.dtypes,
+            row.note,
+            versions=row.versions,
+            traits=row.traits(),
         )

@@ -7,7 +7,7 @@ as separate tensors.
 from __future__ import annotations
 
 from ..ir import Op, Shape
-from .base import OpDef, define, same_as_first
+from .base import define, same_as_first
 
 PARTS = ("COMPLEX_ABS", "IMAG", "REAL")
 """Operators from complex to real tensors."""
@@ -31,9 +31,6 @@ def _infer(op: Op) -> list[Shape]:
 _NOTE = "becomes products with constant matrices"
 """The start of the note in the operator table."""
 
-define(
-    OpDef(
-        "RFFT2D x sizes:integer -> y", _infer, note=f"{_NOTE}, if read only by {', '.join(PARTS)}"
-    ),
-    *(OpDef(f"{name} x -> y", same_as_first, note=f"{_NOTE}, after RFFT2D") for name in PARTS),
-)
+define("RFFT2D x sizes:integer -> y", _infer, note=f"{_NOTE}, if read only by {', '.join(PARTS)}")
+for _name in PARTS:
+    define(f"{_name} x -> y", same_as_first, note=f"{_NOTE}, after RFFT2D")

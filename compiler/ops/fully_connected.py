@@ -17,7 +17,6 @@ from .base import (
     Constant,
     Implementation,
     Launch,
-    OpDef,
     TiledImplementation,
     TileShape,
     Traits,
@@ -199,11 +198,9 @@ IMPLEMENTATIONS = (
 )
 
 define(
-    OpDef(
-        "FULLY_CONNECTED input weights:weights bias? -> output shuffled?",
-        infer,
-        IMPLEMENTATIONS,
-        versions=14,
-        traits=Traits(weights=Weights(0, input_axis=1, summed_axes=(1,))),
-    )
+    "FULLY_CONNECTED input weights:weights bias? -> output shuffled?",
+    infer,
+    IMPLEMENTATIONS,
+    versions=14,
+    traits=Traits(weights=Weights(0, input_axis=1, summed_axes=(1,))),
 )

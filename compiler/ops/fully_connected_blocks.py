@@ -14,7 +14,7 @@ import numpy as np
 from ..ir import Array, Op
 from ..target import Target
 from . import fully_connected
-from .base import LINEAR, Implementation, OpDef, TiledImplementation, define
+from .base import LINEAR, Implementation, TiledImplementation, define
 
 NAME = "tflgpu.fully_connected_blocks"
 
@@ -41,19 +41,13 @@ def _split(op: Op, target: Target) -> str | None:
 
 
 define(
-    OpDef(
-        NAME,
-        fully_connected.infer,
-        (
-            Implementation("split_sums", fully_connected.build_split, _split),
-            Implementation(
-                "split_sums_from_linear", fully_connected.build_split, _split, reads=LINEAR
-            ),
-            TiledImplementation("conv_1x1", fully_connected.build, _tiled),
-            TiledImplementation(
-                "conv_1x1_from_linear", fully_connected.build, _tiled, reads=LINEAR
-            ),
-        ),
-        _reference,
-    )
+    NAME,
+    fully_connected.infer,
+    (
+        Implementation("split_sums", fully_connected.build_split, _split),
+        Implementation("split_sums_from_linear", fully_connected.build_split, _split, reads=LINEAR),
+        TiledImplementation("conv_1x1", fully_connected.build, _tiled),
+        TiledImplementation("conv_1x1_from_linear", fully_connected.build, _tiled, reads=LINEAR),
+    ),
+    _reference,
 )

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, bhwc, define, slice_count
+from .base import LINEAR, Implementation, Launch, as_inferred, bhwc, define, slice_count
 from .elementwise import ELEMENTWISE
 from .lines import group_size, power_of_two
 from .seats import seats
@@ -206,4 +206,4 @@ IMPLEMENTATIONS = (
     Implementation("fully_connected_chain_from_linear", _build, _of_a_vector, reads=LINEAR),
 )
 
-define(OpDef(NAME, as_inferred, IMPLEMENTATIONS))
+define(NAME, as_inferred, IMPLEMENTATIONS)

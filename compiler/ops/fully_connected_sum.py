@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, slice_count
+from .base import LINEAR, Implementation, Launch, bhwc, define, slice_count
 from .elementwise import rank_fits
 from .weights import bias_slices, ohwi, pack_weights
 
@@ -55,4 +55,4 @@ IMPLEMENTATIONS = (
     Implementation("fully_connected_sum_from_linear", _build, rank_fits, reads=LINEAR),
 )
 
-define(OpDef(NAME, infer, IMPLEMENTATIONS))
+define(NAME, infer, IMPLEMENTATIONS)

@@ -20,7 +20,6 @@ from ..target import Target
 from .base import (
     ANY,
     Launch,
-    OpDef,
     Traits,
     among_operands,
     define,
@@ -225,44 +224,42 @@ _CLAMPED = (
 )
 
 define(
-    OpDef(
-        "GATHER x:T indices:integer -> y:T",
-        _infer_gather,
-        (row_major("gather_rows", _by_rows(_gather), _of_rows), row_major("gather", _gather)),
-        _reference_gather,
-        ANY,
-        note=_CLAMPED,
-        versions=8,
-        traits=_READ,
+    "GATHER x:T indices:integer -> y:T",
+    _infer_gather,
+    (row_major("gather_rows", _by_rows(_gather), _of_rows), row_major("gather", _gather)),
+    _reference_gather,
+    ANY,
+    note=_CLAMPED,
+    versions=8,
+    traits=_READ,
+)
+define(
+    "GATHER_ND x:T indices:integer -> y:T",
+    _infer_gather_nd,
+    (
+        row_major("gather_nd_rows", _by_rows(_gather_nd), _nd_of_rows),
+        row_major("gather_nd", _gather_nd),
     ),
-    OpDef(
-        "GATHER_ND x:T indices:integer -> y:T",
-        _infer_gather_nd,
-        (
-            row_major("gather_nd_rows", _by_rows(_gather_nd), _nd_of_rows),
-            row_major("gather_nd", _gather_nd),
-        ),
-        _reference_gather_nd,
-        ANY,
-        _CLAMPED,
-        versions=6,
-        traits=_READ,
-    ),
-    OpDef(
-        "ONE_HOT indices:integer depth:integer on:T off:T -> y:T",
-        _infer_one_hot,
-        (row_major("one_hot", _one_hot),),
-        _reference_one_hot,
-        ANY,
-    ),
-    OpDef(
-        "SCATTER_ND indices:integer updates:T shape:integer -> y:T",
-        _infer_scatter_nd,
-        (row_major("scatter_nd", _scatter_nd),),
-        _reference_scatter_nd,
-        ANY,
-        note="the output's shape must be a constant; updates out of bounds are left out, where "
-        "LiteRT reports an error, as `run(check=True)` does",
-        traits=_INDEXED,
-    ),
+    _reference_gather_nd,
+    ANY,
+    _CLAMPED,
+    versions=6,
+    traits=_READ,
+)
+define(
+    "ONE_HOT indices:integer depth:integer on:T off:T -> y:T",
+    _infer_one_hot,
+    (row_major("one_hot", _one_hot),),
+    _reference_one_hot,
+    ANY,
+)
+define(
+    "SCATTER_ND indices:integer updates:T shape:integer -> y:T",
+    _infer_scatter_nd,
+    (row_major("scatter_nd", _scatter_nd),),
+    _reference_scatter_nd,
+    ANY,
+    note="the output's shape must be a constant; updates out of bounds are left out, where "
+    "LiteRT reports an error, as `run(check=True)` does",
+    traits=_INDEXED,
 )

@@ -32,7 +32,6 @@ from .base import (
     LINEAR,
     Implementation,
     Launch,
-    OpDef,
     Traits,
     bhwc,
     by_attributes,
@@ -100,13 +99,8 @@ SOFTMAX = (
 PRODUCT = (row_major("product_of_integers", _product),)
 NORMALIZED = (row_major("normalize_integers", _normalized),)
 
-define(
-    *(
-        OpDef(name, infer, implementations, traits=Traits(range=by_attributes))
-        for name, infer, implementations in (
-            ("tflgpu.softmax_integers", same_as_first, SOFTMAX),
-            ("tflgpu.product_of_integers", _without_rows, PRODUCT),
-            ("tflgpu.normalize_integers", same_as_first, NORMALIZED),
-        )
-    )
-)
+_TRAITS = Traits(range=by_attributes)
+
+define("tflgpu.softmax_integers", same_as_first, SOFTMAX, traits=_TRAITS)
+define("tflgpu.product_of_integers", _without_rows, PRODUCT, traits=_TRAITS)
+define("tflgpu.normalize_integers", same_as_first, NORMALIZED, traits=_TRAITS)

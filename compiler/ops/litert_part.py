@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..ir import Graph, Op, Tensor
 from ..target import Target
 from ..tflite_schema import DTYPES
-from .base import Launch, OpDef, as_inferred, define, row_major
+from .base import Launch, as_inferred, define, row_major
 
 LITERT = "tflgpu.litert"
 
@@ -31,10 +31,5 @@ def _build(op: Op, target: Target) -> Launch:
 
 
 define(
-    OpDef(
-        LITERT,
-        as_inferred,
-        (row_major("litert", _build, fuses=False),),
-        dtypes=tuple(DTYPES.values()),
-    )
+    LITERT, as_inferred, (row_major("litert", _build, fuses=False),), dtypes=tuple(DTYPES.values())
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import ANY, FLOATS, INTEGERS, OpDef, Range, broadcast, define, hull, same_as_first
+from .base import ANY, FLOATS, INTEGERS, Range, broadcast, define, hull, same_as_first
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
@@ -90,15 +90,13 @@ for _name, _infer, _versions in (
 ):
     ELEMENTWISE[_name] = SELECTION
     define(
-        OpDef(
-            f"{_name} condition:bool a:T b:T -> y:T",
-            _infer,
-            IMPLEMENTATIONS,
-            _reference,
-            ANY,
-            versions=_versions,
-            traits=SELECTION.traits(),
-        )
+        f"{_name} condition:bool a:T b:T -> y:T",
+        _infer,
+        IMPLEMENTATIONS,
+        _reference,
+        ANY,
+        versions=_versions,
+        traits=SELECTION.traits(),
     )
 
 
@@ -125,12 +123,10 @@ def _total_order(array: Array) -> Array:
 
 
 define(
-    OpDef(
-        "STABLEHLO_COMPARE a:T b:T -> y:bool",
-        same_as_first,
-        reference=_compare,
-        dtypes=ANY,
-        note="becomes LESS and the like; not in total order, except in STABLEHLO_SORT",
-        unimplemented_reason="it compares in total order",
-    )
+    "STABLEHLO_COMPARE a:T b:T -> y:bool",
+    same_as_first,
+    reference=_compare,
+    dtypes=ANY,
+    note="becomes LESS and the like; not in total order, except in STABLEHLO_SORT",
+    unimplemented_reason="it compares in total order",
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, OpDef, Traits, define, linear_launch, row_major
+from .base import ANY, Launch, Traits, define, linear_launch, row_major
 
 NAME = "tflgpu.lookup"
 
@@ -53,8 +53,4 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
-define(
-    OpDef(
-        NAME, _infer, (row_major("lookup", _build),), _reference, ANY, traits=Traits(indexes=True)
-    )
-)
+define(NAME, _infer, (row_major("lookup", _build),), _reference, ANY, traits=Traits(indexes=True))

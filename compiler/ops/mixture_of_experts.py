@@ -12,7 +12,7 @@ where e = index[t, k].
 from __future__ import annotations
 
 from ..ir import Op, Shape
-from .base import OpDef, define
+from .base import define
 
 OPERANDS = 7
 """Operands of the float32 variant; the int8 one has more."""
@@ -47,10 +47,8 @@ def infer(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "moe x shares experts:integer gate up down scales more* -> y",
-        infer,
-        dtypes=("float32", "int32"),
-        note="float32 with GELU; every expert is computed for every token",
-    )
+    "moe x shares experts:integer gate up down scales more* -> y",
+    infer,
+    dtypes=("float32", "int32"),
+    note="float32 with GELU; every expert is computed for every token",
 )

@@ -18,10 +18,10 @@ from .base import (
     Implementation,
     Infer,
     Launch,
-    OpDef,
     Traits,
     View,
     bhwc,
+    define,
     linear_grid,
     row_major,
     row_major_view,
@@ -284,15 +284,15 @@ def _pads_pixels(aligned: Move, source: Tensor) -> bool:
     return min(ends) >= 0 and max(ends) < channels and channel.of == 3
 
 
-def move_operator(
+def define_move(
     signature: str,
     moves: Moves,
     infer: Infer | None = None,
     source: int = 0,
     versions: int = 1,
     traits: Traits = NO_TRAITS,
-) -> OpDef:
-    """The definition of an operator whose outputs are moves of the operand at position `source`.
+) -> None:
+    """Define an operator whose outputs are moves of the operand at position `source`.
 
     `infer` is needed where moves do not have the outputs' shapes, or are not known as early.
     """
@@ -307,4 +307,4 @@ def move_operator(
 
     rows = implementations(lambda op: op.operand(source), moves)
     traits = replace(traits, moves=True)
-    return OpDef(signature, infer or shapes, rows, reference, ANY, versions=versions, traits=traits)
+    define(signature, infer or shapes, rows, reference, ANY, versions=versions, traits=traits)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Launch, OpDef, define, row_major
+from .base import Launch, define, row_major
 
 SUPPRESS = "tflgpu.suppress"
 """The operator that the others become.
@@ -96,19 +96,17 @@ _V5 = (
     "-> indices:integer scores:T count:integer"
 )
 
+define(f"NON_MAX_SUPPRESSION_V4 {_V4}", _infer_v4, dtypes=_TYPES, note=_NOTE)
+define(f"NON_MAX_SUPPRESSION_V5 {_V5}", _infer_v5, dtypes=_TYPES, note=_NOTE)
 define(
-    OpDef(f"NON_MAX_SUPPRESSION_V4 {_V4}", _infer_v4, dtypes=_TYPES, note=_NOTE),
-    OpDef(f"NON_MAX_SUPPRESSION_V5 {_V5}", _infer_v5, dtypes=_TYPES, note=_NOTE),
-    OpDef(
-        SUPPRESS,
-        _infer_suppress,
-        (row_major("suppress", _build, _too_long, fuses=False),),
-        None,
-        _TYPES,
-    ),
-    OpDef(
-        "TFLite_Detection_PostProcess boxes scores anchors -> boxes classes scores count",
-        _infer_detection,
-        note="becomes non-maximum suppression",
-    ),
+    SUPPRESS,
+    _infer_suppress,
+    (row_major("suppress", _build, _too_long, fuses=False),),
+    None,
+    _TYPES,
+)
+define(
+    "TFLite_Detection_PostProcess boxes scores anchors -> boxes classes scores count",
+    _infer_detection,
+    note="becomes non-maximum suppression",
 )

@@ -22,7 +22,6 @@ from ..target import Target
 from .base import (
     Implementation,
     Launch,
-    OpDef,
     bhwc,
     define,
     linear_grid,
@@ -188,4 +187,4 @@ IMPLEMENTATIONS = (
     row_major("normalization_linear", _linear),
 )
 
-define(OpDef(NAME, same_as_first, IMPLEMENTATIONS, reference))
+define(NAME, same_as_first, IMPLEMENTATIONS, reference)

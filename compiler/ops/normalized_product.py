@@ -21,7 +21,7 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import fully_connected
-from .base import Launch, OpDef, TiledImplementation, TileShape, define, slice_count
+from .base import Launch, TiledImplementation, TileShape, define, slice_count
 from .weights import bias_slices
 
 NAME = "tflgpu.normalized_product"
@@ -89,10 +89,8 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Launch:
 
 
 define(
-    OpDef(
-        NAME,
-        _infer,
-        (TiledImplementation("normalized_product", _build, fully_connected.in_rows),),
-        _reference,
-    )
+    NAME,
+    _infer,
+    (TiledImplementation("normalized_product", _build, fully_connected.in_rows),),
+    _reference,
 )

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from .affine_moves import Axis, Move
-from .base import ANY, OpDef, Traits, define, normalize_axis
-from .move import move_operator
+from .base import ANY, Traits, define, normalize_axis
+from .move import define_move
 
 
 def infer(op: Op) -> list[Shape]:
@@ -47,14 +47,12 @@ def _infer_unpack(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "PACK x:T+ -> y:T",
-        infer,
-        reference=reference,
-        dtypes=ANY,
-        note="becomes RESHAPE and CONCATENATION",
-        versions=5,
-        traits=Traits(moves=True),
-    ),
-    move_operator("UNPACK x:T -> y:T*", _unpack, _infer_unpack, versions=6),
+    "PACK x:T+ -> y:T",
+    infer,
+    reference=reference,
+    dtypes=ANY,
+    note="becomes RESHAPE and CONCATENATION",
+    versions=5,
+    traits=Traits(moves=True),
 )
+define_move("UNPACK x:T -> y:T*", _unpack, _infer_unpack, versions=6)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..ir import Op, Shape
 from .affine_moves import Axis, Move
-from .base import Permutable, Traits, always, among_operands, define
-from .move import move_operator
+from .base import Permutable, Traits, always, among_operands
+from .move import define_move
 
 
 def paddings(op: Op) -> list[tuple[int, int]]:
@@ -56,4 +56,4 @@ for _signature, _found, _versions in (
     ("PAD x:T paddings:integer -> y:T", _moves, 6),
     ("PADV2 x:T paddings:integer fill:T -> y:T", _moves, 6),
 ):
-    define(move_operator(_signature, _found, lambda op: [_padded(op)], 0, _versions, _TRAITS))
+    define_move(_signature, _found, lambda op: [_padded(op)], 0, _versions, _TRAITS)

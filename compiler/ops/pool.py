@@ -13,7 +13,6 @@ from ..target import Target
 from .base import (
     Implementation,
     Launch,
-    OpDef,
     Traits,
     Window,
     among_operands,
@@ -45,20 +44,18 @@ def _kernel(template: str, *attributes: str) -> tuple[Implementation]:
     return (Implementation(PurePosixPath(template).stem, build),)
 
 
+define("AVERAGE_POOL_2D x:T -> y:T", infer, _kernel("pool/average_pool.jinja"), versions=3)
 define(
-    OpDef("AVERAGE_POOL_2D x:T -> y:T", infer, _kernel("pool/average_pool.jinja"), versions=3),
-    OpDef(
-        "tflgpu.average_pool_integers",
-        infer,
-        _kernel("pool/average_pool_integers.jinja", "zero", "low", "high"),
-        traits=Traits(range=by_attributes),
-    ),
-    OpDef("L2_POOL_2D x:T -> y:T", infer, note="becomes SQUARE, AVERAGE_POOL_2D and SQRT"),
-    OpDef(
-        "MAX_POOL_2D x:T -> y:T",
-        infer,
-        _kernel("pool/max_pool.jinja"),
-        versions=3,
-        traits=Traits(range=among_operands),
-    ),
+    "tflgpu.average_pool_integers",
+    infer,
+    _kernel("pool/average_pool_integers.jinja", "zero", "low", "high"),
+    traits=Traits(range=by_attributes),
+)
+define("L2_POOL_2D x:T -> y:T", infer, note="becomes SQUARE, AVERAGE_POOL_2D and SQRT")
+define(
+    "MAX_POOL_2D x:T -> y:T",
+    infer,
+    _kernel("pool/max_pool.jinja"),
+    versions=3,
+    traits=Traits(range=among_operands),
 )

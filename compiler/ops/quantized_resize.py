@@ -17,7 +17,7 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import Implementation, Launch, OpDef, Traits, among_operands, define, sliced_grid
+from .base import Implementation, Launch, Traits, among_operands, define, sliced_grid
 from .resize import infer
 
 NEAREST = "tflgpu.resize_bilinear_integers"
@@ -80,16 +80,14 @@ def _implementation(template: str, places: Places) -> Implementation:
 
 
 define(
-    OpDef(
-        NEAREST,
-        infer,
-        (_implementation("resize/resize_bilinear_integers.jinja", _places),),
-        traits=Traits(range=among_operands),
-    ),
-    OpDef(
-        FIXED_POINT,
-        infer,
-        (_implementation("resize/resize_bilinear_fixed_point.jinja", _fixed_point_places),),
-        traits=Traits(range=among_operands),
-    ),
+    NEAREST,
+    infer,
+    (_implementation("resize/resize_bilinear_integers.jinja", _places),),
+    traits=Traits(range=among_operands),
+)
+define(
+    FIXED_POINT,
+    infer,
+    (_implementation("resize/resize_bilinear_fixed_point.jinja", _fixed_point_places),),
+    traits=Traits(range=among_operands),
 )

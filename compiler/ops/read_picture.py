@@ -17,7 +17,7 @@ import numpy as np
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, SLICED, Implementation, Launch, OpDef, define, image_launch, row_major
+from .base import LINEAR, SLICED, Implementation, Launch, define, image_launch, row_major
 from .resize import Scale
 
 READ_PICTURE = "tflgpu.read_picture"
@@ -62,14 +62,12 @@ def _build_alpha(op: Op, target: Target) -> Launch:
 
 
 define(
-    OpDef(
-        READ_PICTURE,
-        _infer,
-        (
-            Implementation("read_picture", _build, reads=LINEAR),
-            row_major("read_picture_to_linear", _build, computes=SLICED),
-        ),
-        dtypes=("uint8", "float32"),
+    READ_PICTURE,
+    _infer,
+    (
+        Implementation("read_picture", _build, reads=LINEAR),
+        row_major("read_picture_to_linear", _build, computes=SLICED),
     ),
-    OpDef(ADD_ALPHA, _infer_alpha, (Implementation("add_alpha", _build_alpha),)),
+    dtypes=("uint8", "float32"),
 )
+define(ADD_ALPHA, _infer_alpha, (Implementation("add_alpha", _build_alpha),))

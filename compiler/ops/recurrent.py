@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ..ir import Op, Shape, Tensor
-from .base import OPS, OpDef, declare, define
+from .base import OPS, declare, define
 
 INPUT, FORGET, CELL, OUTPUT = range(4)
 """The gates of an LSTM in the order of its operands."""
@@ -140,13 +140,11 @@ _AUXILIARY = _of(_GATES, "auxiliary_weights", _GATES)
 _LSTM = f"input {_WEIGHTS} {_STATES} {_of(_GATES, 'norm', _GATES)} -> output"
 _RNN = "input weights recurrent bias state -> output"
 
-define(
-    OpDef(f"LSTM {_LSTM}", infer_lstm, note=_NOTE, versions=4),
-    OpDef(f"RNN {_RNN}", _infer_rnn, note=_NOTE, versions=3),
-    OpDef("SVDF input features ages bias? state -> output", _infer_svdf, note=_NOTE, versions=4),
-    OpDef(f"UNIDIRECTIONAL_SEQUENCE_LSTM {_LSTM}", _infer_full, note=_BY_STEPS, versions=4),
-    OpDef(f"UNIDIRECTIONAL_SEQUENCE_RNN {_RNN}", _infer_rnn, note=_BY_STEPS, versions=3),
-)
+define(f"LSTM {_LSTM}", infer_lstm, note=_NOTE, versions=4)
+define(f"RNN {_RNN}", _infer_rnn, note=_NOTE, versions=3)
+define("SVDF input features ages bias? state -> output", _infer_svdf, note=_NOTE, versions=4)
+define(f"UNIDIRECTIONAL_SEQUENCE_LSTM {_LSTM}", _infer_full, note=_BY_STEPS, versions=4)
+define(f"UNIDIRECTIONAL_SEQUENCE_RNN {_RNN}", _infer_rnn, note=_BY_STEPS, versions=3)
 declare("LSTM:BASIC input output_state weights bias cell_state -> output cell? joint? gates?")
 
 
@@ -187,4 +185,4 @@ for _name, _both in _BOTH.items():
     _layer = _name.replace("BIDIRECTIONAL", "UNIDIRECTIONAL")
     _note = f"becomes a {_layer} in each direction; {_IN_LITERT[_name]}"
     _signature = f"{_name} {_both} -> forward backward?"
-    define(OpDef(_signature, _infer_both, note=_note, versions=3))
+    define(_signature, _infer_both, note=_note, versions=3)

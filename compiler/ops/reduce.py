@@ -15,7 +15,6 @@ from .base import (
     INTEGERS,
     Implementation,
     Launch,
-    OpDef,
     Permutable,
     RangeOf,
     Traits,
@@ -270,13 +269,11 @@ _PERMUTABLE = Permutable(
 for _name, _row in REDUCTIONS.items():
     _kind = "bool" if _row.dtypes == ("bool",) else "U"
     define(
-        OpDef(
-            f"{_name} x:{_kind} axes:integer -> y:{_kind}",
-            infer,
-            IMPLEMENTATIONS,
-            _reference,
-            _row.dtypes,
-            versions=_row.versions,
-            traits=Traits(permutable=_PERMUTABLE, range=_row.range),
-        )
+        f"{_name} x:{_kind} axes:integer -> y:{_kind}",
+        infer,
+        IMPLEMENTATIONS,
+        _reference,
+        _row.dtypes,
+        versions=_row.versions,
+        traits=Traits(permutable=_PERMUTABLE, range=_row.range),
     )

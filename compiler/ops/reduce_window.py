@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import FLOATS, INTEGERS, OpDef, define
+from .base import FLOATS, INTEGERS, define
 
 FUNCTIONS = {
     "ADD": ("SUM", "ADD"),
@@ -111,16 +111,14 @@ def _infer_stablehlo(op: Op) -> list[Shape]:
 _TYPES = (*FLOATS, *INTEGERS, "bool")
 
 define(
-    OpDef(
-        "REDUCE_WINDOW x:T start:T window:integer strides:integer dilations:integer -> y:T",
-        _infer,
-        dtypes=_TYPES,
-        note="becomes pools, or GATHER and reductions",
-    ),
-    OpDef(
-        "STABLEHLO_REDUCE_WINDOW x:T start:T -> y:T",
-        _infer_stablehlo,
-        dtypes=_TYPES,
-        note="of sums, products, minima and maxima; becomes REDUCE_WINDOW, or CUMSUM",
-    ),
+    "REDUCE_WINDOW x:T start:T window:integer strides:integer dilations:integer -> y:T",
+    _infer,
+    dtypes=_TYPES,
+    note="becomes pools, or GATHER and reductions",
+)
+define(
+    "STABLEHLO_REDUCE_WINDOW x:T start:T -> y:T",
+    _infer_stablehlo,
+    dtypes=_TYPES,
+    note="of sums, products, minima and maxima; becomes REDUCE_WINDOW, or CUMSUM",
 )

@@ -16,7 +16,7 @@ import numpy as np
 from ..ir import Array, Op
 from ..target import Target
 from . import numpy_functions
-from .base import ANY, Launch, OpDef, define, linear_launch, row_major, same_as_first
+from .base import ANY, Launch, define, linear_launch, row_major, same_as_first
 from .elementwise import Formula
 
 RESCALE_INTEGERS = "tflgpu.rescale_integers"
@@ -44,8 +44,4 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [_rescaled(op)(numpy_functions, arrays[0].astype(np.int64)).astype(op.output.dtype)]
 
 
-define(
-    OpDef(
-        RESCALE_INTEGERS, same_as_first, (row_major("rescale_integers", _linear),), _reference, ANY
-    )
-)
+define(RESCALE_INTEGERS, same_as_first, (row_major("rescale_integers", _linear),), _reference, ANY)

@@ -11,7 +11,6 @@ from .base import (
     ANY,
     Implementation,
     Launch,
-    OpDef,
     Traits,
     always,
     among_operands,
@@ -82,23 +81,15 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 _TRAITS = Traits(always, reshapes=True, moves=True, range=among_operands)
 
+define("RESHAPE x:U shape? -> y:U", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS)
 define(
-    OpDef("RESHAPE x:U shape? -> y:U", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
-    OpDef(
-        "SQUEEZE x:U -> y:U",
-        infer_squeeze,
-        IMPLEMENTATIONS,
-        reference,
-        ANY,
-        versions=2,
-        traits=_TRAITS,
-    ),
-    OpDef(
-        "EXPAND_DIMS x:T axis:integer -> y:T",
-        infer_expand_dims,
-        IMPLEMENTATIONS,
-        reference,
-        ANY,
-        traits=_TRAITS,
-    ),
+    "SQUEEZE x:U -> y:U", infer_squeeze, IMPLEMENTATIONS, reference, ANY, versions=2, traits=_TRAITS
+)
+define(
+    "EXPAND_DIMS x:T axis:integer -> y:T",
+    infer_expand_dims,
+    IMPLEMENTATIONS,
+    reference,
+    ANY,
+    traits=_TRAITS,
 )

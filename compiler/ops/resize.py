@@ -19,7 +19,6 @@ from ..target import Target
 from .base import (
     Implementation,
     Launch,
-    OpDef,
     Traits,
     always,
     among_operands,
@@ -104,26 +103,24 @@ def _build_resampler(op: Op, target: Target) -> Launch:
 
 
 define(
-    OpDef(
-        "RESIZE_BILINEAR x:T sizes:integer -> y:T",
-        infer,
-        (
-            _kernel("resize/resize_bilinear.jinja", 0.5),
-            row_major("resize_bilinear_rows", _bilinear_rows, _long_pixels),
-        ),
-        versions=4,
-        traits=Traits(always),
+    "RESIZE_BILINEAR x:T sizes:integer -> y:T",
+    infer,
+    (
+        _kernel("resize/resize_bilinear.jinja", 0.5),
+        row_major("resize_bilinear_rows", _bilinear_rows, _long_pixels),
     ),
-    OpDef(
-        "RESIZE_NEAREST_NEIGHBOR x:T sizes:integer -> y:T",
-        infer,
-        (_kernel("resize/resize_nearest.jinja", 0.0),),
-        versions=4,
-        traits=Traits(always, range=among_operands),
-    ),
-    OpDef(
-        "Resampler image coordinates -> y",
-        _infer_resampler,
-        (row_major("resampler", _build_resampler),),
-    ),
+    versions=4,
+    traits=Traits(always),
+)
+define(
+    "RESIZE_NEAREST_NEIGHBOR x:T sizes:integer -> y:T",
+    infer,
+    (_kernel("resize/resize_nearest.jinja", 0.0),),
+    versions=4,
+    traits=Traits(always, range=among_operands),
+)
+define(
+    "Resampler image coordinates -> y",
+    _infer_resampler,
+    (row_major("resampler", _build_resampler),),
 )

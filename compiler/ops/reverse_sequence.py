@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, OpDef, define, linear_launch, normalize_axis, row_major
+from .base import ANY, Launch, define, linear_launch, normalize_axis, row_major
 
 
 def _axes(op: Op) -> tuple[int, int]:
@@ -54,4 +54,4 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 _REVERSE = row_major("reverse_sequence", _build)
 
-define(OpDef("REVERSE_SEQUENCE x:T lengths:integer -> y:T", _infer, (_REVERSE,), _reference, ANY))
+define("REVERSE_SEQUENCE x:T lengths:integer -> y:T", _infer, (_REVERSE,), _reference, ANY)

@@ -15,16 +15,7 @@ import numpy as np
 
 from ..ir import Array, Op, Tensor
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    OpDef,
-    define,
-    linear_grid,
-    row_major,
-    same_as_first,
-    sliced_grid,
-)
+from .base import Implementation, Launch, define, linear_grid, row_major, same_as_first, sliced_grid
 from .elementwise import rank_fits
 
 NAME = "tflgpu.rotate"
@@ -79,13 +70,11 @@ def _slices(op: Op, target: Target) -> str | None:
 
 
 define(
-    OpDef(
-        NAME,
-        same_as_first,
-        (
-            Implementation("rotate", _build_sliced, _slices),
-            row_major("rotate_linear", _build_linear),
-        ),
-        _reference,
-    )
+    NAME,
+    same_as_first,
+    (
+        Implementation("rotate", _build_sliced, _slices),
+        row_major("rotate_linear", _build_linear),
+    ),
+    _reference,
 )

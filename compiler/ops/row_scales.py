@@ -21,7 +21,7 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import numpy_functions
-from .base import Implementation, Launch, OpDef, as_inferred, define, row_major
+from .base import Implementation, Launch, as_inferred, define, row_major
 from .elementwise import ELEMENTWISE, flattens, rank_fits
 from .lines import LARGEST, SMALLEST, Lines
 from .row_rounding import ROW_ROUNDING
@@ -78,7 +78,5 @@ def _kernels(name: str) -> tuple[Implementation, ...]:
     return Implementation(name, _sliced, rank_fits, fuses=False), linear
 
 
-define(
-    OpDef(ROW_SCALES, infer, _kernels("row_scales"), reference),
-    OpDef(QUANTIZED_ROWS, as_inferred, _kernels("quantized_rows")),
-)
+define(ROW_SCALES, infer, _kernels("row_scales"), reference)
+define(QUANTIZED_ROWS, as_inferred, _kernels("quantized_rows"))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..ir import Op, Shape
-from .base import FLOATS, OpDef, define
+from .base import FLOATS, define
 
 REDUCTIONS = {
     "SEGMENT_SUM": "SUM",
@@ -57,4 +57,4 @@ for _name, _reduction in REDUCTIONS.items():
     _limit = _LIMITS.get(_name, _COUNTED)
     _note = f"becomes GATHER and {_reduction}; {_limit}"
     _ids = "ids:integer" if _name == "SEGMENT_SUM" else "ids:integer count:integer"
-    define(OpDef(f"{_name} x:T {_ids} -> y:T", _infer, dtypes=(*FLOATS, "int32"), note=_note))
+    define(f"{_name} x:T {_ids} -> y:T", _infer, dtypes=(*FLOATS, "int32"), note=_note)

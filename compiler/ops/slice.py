@@ -9,8 +9,8 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from .affine_moves import Axis, Move
-from .base import Permutable, Traits, always, among_operands, define, normalize_axis
-from .move import move_operator
+from .base import Permutable, Traits, always, among_operands, normalize_axis
+from .move import define_move
 
 SLICES = frozenset(["SLICE", "STRIDED_SLICE"])
 """Operators that take one part."""
@@ -202,47 +202,45 @@ def _keeps_axes(op: Op) -> bool:
     return not any(op.attrs.get(mask) for mask in masks)
 
 
-define(
-    move_operator(
-        "SLICE x:T begin:integer size:integer -> y:T",
-        lambda op: [_moved(_slice(op))],
-        _infer_slice,
-        versions=8,
-        traits=Traits(
-            always, permutable=Permutable(per_axis=(1, 2)), aliases=True, range=among_operands
+define_move(
+    "SLICE x:T begin:integer size:integer -> y:T",
+    lambda op: [_moved(_slice(op))],
+    _infer_slice,
+    versions=8,
+    traits=Traits(
+        always, permutable=Permutable(per_axis=(1, 2)), aliases=True, range=among_operands
+    ),
+)
+define_move(
+    "STRIDED_SLICE x:T begin:integer end:integer strides:integer -> y:T",
+    lambda op: [_moved(_strided(op).ranges)],
+    lambda op: [(_strided if op.operand(1).constant else strided_at_computed)(op).shape],
+    versions=8,
+    traits=Traits(
+        identity=lambda op: not (op.constant(3) < 0).any(),
+        permutable=Permutable(
+            per_axis=(1, 2, 3), bits=("begin_mask", "end_mask"), condition=_keeps_axes
         ),
+        aliases=True,
+        range=among_operands,
     ),
-    move_operator(
-        "STRIDED_SLICE x:T begin:integer end:integer strides:integer -> y:T",
-        lambda op: [_moved(_strided(op).ranges)],
-        lambda op: [(_strided if op.operand(1).constant else strided_at_computed)(op).shape],
-        versions=8,
-        traits=Traits(
-            identity=lambda op: not (op.constant(3) < 0).any(),
-            permutable=Permutable(
-                per_axis=(1, 2, 3), bits=("begin_mask", "end_mask"), condition=_keeps_axes
-            ),
-            aliases=True,
-            range=among_operands,
-        ),
+)
+define_move(
+    "SPLIT axis:integer x:T -> y:T*",
+    _split,
+    source=1,
+    versions=5,
+    traits=Traits(
+        always,
+        passes=1,
+        permutable=Permutable(images=(1,), axes=0),
+        aliases=True,
+        range=among_operands,
     ),
-    move_operator(
-        "SPLIT axis:integer x:T -> y:T*",
-        _split,
-        source=1,
-        versions=5,
-        traits=Traits(
-            always,
-            passes=1,
-            permutable=Permutable(images=(1,), axes=0),
-            aliases=True,
-            range=among_operands,
-        ),
-    ),
-    move_operator(
-        "SPLIT_V x:T sizes:integer axis:integer -> y:T*",
-        _split,
-        versions=3,
-        traits=Traits(always, permutable=Permutable(axes=2), aliases=True, range=among_operands),
-    ),
+)
+define_move(
+    "SPLIT_V x:T sizes:integer axis:integer -> y:T*",
+    _split,
+    versions=3,
+    traits=Traits(always, permutable=Permutable(axes=2), aliases=True, range=among_operands),
 )

@@ -9,16 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    OpDef,
-    Permutable,
-    Traits,
-    define,
-    normalize_axis,
-    row_major,
-)
+from .base import Implementation, Launch, Permutable, Traits, define, normalize_axis, row_major
 from .elementwise import flattens, rank_fits
 from .lines import LARGEST, SUM, Lines, group_size, too_few_parts
 from .row_slices import no_long_rows
@@ -121,12 +112,10 @@ IMPLEMENTATIONS = (
 )
 
 define(
-    OpDef(
-        "SOFTMAX x -> y",
-        infer,
-        IMPLEMENTATIONS,
-        reference,
-        versions=4,
-        traits=Traits(permutable=Permutable(axis=softmax_axis)),
-    )
+    "SOFTMAX x -> y",
+    infer,
+    IMPLEMENTATIONS,
+    reference,
+    versions=4,
+    traits=Traits(permutable=Permutable(axis=softmax_axis)),
 )

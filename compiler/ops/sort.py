@@ -22,7 +22,6 @@ from .base import (
     Build,
     Implementation,
     Launch,
-    OpDef,
     Reason,
     define,
     linear_grid,
@@ -170,23 +169,20 @@ def _kernel(name: str, build: Build, reason: Reason = no_reason) -> tuple[Implem
 
 
 define(
-    OpDef(
-        "TOPK_V2 x:T k:integer -> values:T indices:integer",
-        _infer_top,
-        (*_kernel("top_insertion", _insert, _few_are_kept), *_kernel("top", _build)),
-        _reference_top,
-        ANY,
-        note="k must be a constant",
-        versions=3,
-    ),
-    OpDef(SORT, _infer, _kernel("top", _build), _reference, ANY),
-    OpDef(
-        "STABLEHLO_SORT operands+ -> results+",
-        _infer_stablehlo,
-        dtypes=ANY,
-        note="by one operand, rising or falling; zeros of either sign are equal; LiteRT has no "
-        "kernel",
-    ),
-    OpDef(BLOCKS, infer, _kernel("top_blocks", _build_blocks), dtypes=ANY),
-    OpDef(MERGE, infer, _kernel("top_merge", _build_merge), dtypes=ANY),
+    "TOPK_V2 x:T k:integer -> values:T indices:integer",
+    _infer_top,
+    (*_kernel("top_insertion", _insert, _few_are_kept), *_kernel("top", _build)),
+    _reference_top,
+    ANY,
+    note="k must be a constant",
+    versions=3,
 )
+define(SORT, _infer, _kernel("top", _build), _reference, ANY)
+define(
+    "STABLEHLO_SORT operands+ -> results+",
+    _infer_stablehlo,
+    dtypes=ANY,
+    note="by one operand, rising or falling; zeros of either sign are equal; LiteRT has no kernel",
+)
+define(BLOCKS, infer, _kernel("top_blocks", _build_blocks), dtypes=ANY)
+define(MERGE, infer, _kernel("top_merge", _build_merge), dtypes=ANY)

@@ -17,7 +17,6 @@ from .base import (
     ANY,
     Implementation,
     Launch,
-    OpDef,
     Traits,
     always,
     among_operands,
@@ -224,36 +223,30 @@ def _reference_from_batch(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [whole[:, top:down, left:across].reshape(op.output.shape)]
 
 
-def _rearrangement(
+def _define(
     signature: str,
     infer: Callable[[Op], list[Shape]],
     find: Find,
     reference: Callable[[Op, Sequence[Array]], Sequence[Array]],
     versions: int,
-) -> OpDef:
+) -> None:
     traits = Traits(always, moves=True, range=among_operands)
-    return OpDef(signature, infer, _kernels(find), reference, ANY, versions=versions, traits=traits)
+    define(signature, infer, _kernels(find), reference, ANY, versions=versions, traits=traits)
 
 
-define(
-    _rearrangement(
-        "BATCH_TO_SPACE_ND x:T block:integer crops:integer -> y:T",
-        _infer_from_batch,
-        _from_batch,
-        _reference_from_batch,
-        versions=4,
-    ),
-    _rearrangement(
-        "DEPTH_TO_SPACE x:T -> y:T", _infer_to_space, _to_space, _reference_to_space, versions=2
-    ),
-    _rearrangement(
-        "SPACE_TO_BATCH_ND x:T block:integer crops:integer -> y:T",
-        _infer_to_batch,
-        _to_batch,
-        _reference_to_batch,
-        versions=4,
-    ),
-    _rearrangement(
-        "SPACE_TO_DEPTH x:T -> y:T", _infer_to_depth, _to_depth, _reference_to_depth, versions=2
-    ),
+_define(
+    "BATCH_TO_SPACE_ND x:T block:integer crops:integer -> y:T",
+    _infer_from_batch,
+    _from_batch,
+    _reference_from_batch,
+    versions=4,
 )
+_define("DEPTH_TO_SPACE x:T -> y:T", _infer_to_space, _to_space, _reference_to_space, versions=2)
+_define(
+    "SPACE_TO_BATCH_ND x:T block:integer crops:integer -> y:T",
+    _infer_to_batch,
+    _to_batch,
+    _reference_to_batch,
+    versions=4,
+)
+_define("SPACE_TO_DEPTH x:T -> y:T", _infer_to_depth, _to_depth, _reference_to_depth, versions=2)

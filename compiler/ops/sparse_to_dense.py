@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import ANY, OpDef, define
+from .base import ANY, define
 
 
 def places(op: Op) -> Array:
@@ -39,10 +39,8 @@ def _infer(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "SPARSE_TO_DENSE indices:integer shape:integer values:T default:T -> y:T",
-        _infer,
-        dtypes=ANY,
-        note="becomes GATHER; the indices must be constants",
-    )
+    "SPARSE_TO_DENSE indices:integer shape:integer values:T default:T -> y:T",
+    _infer,
+    dtypes=ANY,
+    note="becomes GATHER; the indices must be constants",
 )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
-from .base import OpDef, define
+from .base import define
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,7 @@ def _infer(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef(
-        "STABLEHLO_CONVOLUTION x:T weights:T -> y:T",
-        _infer,
-        note="over up to three axes; becomes CONV_2D, DEPTHWISE_CONV_2D or CONV_3D",
-    )
+    "STABLEHLO_CONVOLUTION x:T weights:T -> y:T",
+    _infer,
+    note="over up to three axes; becomes CONV_2D, DEPTHWISE_CONV_2D or CONV_3D",
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
-from .base import ANY, FLOATS, INTEGERS, OpDef, Traits, define
+from .base import ANY, FLOATS, INTEGERS, Traits, define
 
 
 @dataclass(frozen=True)
@@ -115,31 +115,28 @@ def _check_starts(op: Op, first: int) -> None:
 
 
 define(
-    OpDef(
-        "STABLEHLO_GATHER x:T indices:integer -> y:T",
-        lambda op: [gathering(op).shape],
-        dtypes=ANY,
-        note="windows that reach past an end are moved back",
-        traits=Traits(moves=True),
-    ),
-    OpDef(
-        "STABLEHLO_SCATTER x:T indices:integer updates:T -> y:T",
-        _infer_scatter,
-        dtypes=(*FLOATS, *INTEGERS, "bool"),
-        note="of updates, sums, products, minima and maxima; what would lie past an end is left "
-        "out",
-    ),
-    OpDef(
-        "STABLEHLO_DYNAMIC_SLICE x:T starts:integer* -> y:T",
-        _infer_slice,
-        dtypes=ANY,
-        note="slices that reach past an end are moved back",
-        traits=Traits(moves=True),
-    ),
-    OpDef(
-        "STABLEHLO_DYNAMIC_UPDATE_SLICE x:T update:T starts:integer* -> y:T",
-        _infer_update,
-        dtypes=ANY,
-        note="becomes DYNAMIC_UPDATE_SLICE",
-    ),
+    "STABLEHLO_GATHER x:T indices:integer -> y:T",
+    lambda op: [gathering(op).shape],
+    dtypes=ANY,
+    note="windows that reach past an end are moved back",
+    traits=Traits(moves=True),
+)
+define(
+    "STABLEHLO_SCATTER x:T indices:integer updates:T -> y:T",
+    _infer_scatter,
+    dtypes=(*FLOATS, *INTEGERS, "bool"),
+    note="of updates, sums, products, minima and maxima; what would lie past an end is left out",
+)
+define(
+    "STABLEHLO_DYNAMIC_SLICE x:T starts:integer* -> y:T",
+    _infer_slice,
+    dtypes=ANY,
+    note="slices that reach past an end are moved back",
+    traits=Traits(moves=True),
+)
+define(
+    "STABLEHLO_DYNAMIC_UPDATE_SLICE x:T update:T starts:integer* -> y:T",
+    _infer_update,
+    dtypes=ANY,
+    note="becomes DYNAMIC_UPDATE_SLICE",
 )

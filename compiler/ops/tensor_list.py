@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import ANY, OpDef, define
+from .base import ANY, define
 
 RESERVE, SET_ITEM, STACK = (f"FlexTensorList{name}" for name in ("Reserve", "SetItem", "Stack"))
 
@@ -39,4 +39,4 @@ for _name, _operands, _infer, _note in (
     (STACK, "list:variant shape:integer -> y", _infer_stack, "becomes PACK"),
 ):
     _signature = f"{_name} {_operands}"
-    define(OpDef(_signature, _infer, dtypes=ANY, note=_note, unimplemented_reason=_REASON))
+    define(_signature, _infer, dtypes=ANY, note=_note, unimplemented_reason=_REASON)

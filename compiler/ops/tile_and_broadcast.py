@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..ir import Op
 from .affine_moves import Axis, Move
-from .base import Permutable, Traits, always, among_operands, broadcast, define, normalize_axis
-from .move import move_operator
+from .base import Permutable, Traits, always, among_operands, broadcast, normalize_axis
+from .move import define_move
 
 ROLL = "tflgpu.roll"
 """Begins at `starts`, and goes on with what lies before."""
@@ -45,24 +45,22 @@ def _roll(op: Op) -> list[Move]:
     return [Move(op.operand(0).shape, tuple(axes))]
 
 
-define(
-    move_operator(
-        "BROADCAST_TO x:T sizes:integer -> y:T",
-        _broadcast,
-        versions=4,
-        traits=Traits(always, range=among_operands),
-    ),
-    move_operator(
-        "REVERSE_V2 x:T axes:integer -> y:T",
-        _reverse,
-        versions=4,
-        traits=Traits(range=among_operands),
-    ),
-    move_operator(ROLL, _roll, traits=Traits(range=among_operands)),
-    move_operator(
-        "TILE x:T sizes:integer -> y:T",
-        _tile,
-        versions=3,
-        traits=Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands),
-    ),
+define_move(
+    "BROADCAST_TO x:T sizes:integer -> y:T",
+    _broadcast,
+    versions=4,
+    traits=Traits(always, range=among_operands),
+)
+define_move(
+    "REVERSE_V2 x:T axes:integer -> y:T",
+    _reverse,
+    versions=4,
+    traits=Traits(range=among_operands),
+)
+define_move(ROLL, _roll, traits=Traits(range=among_operands))
+define_move(
+    "TILE x:T sizes:integer -> y:T",
+    _tile,
+    versions=3,
+    traits=Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands),
 )

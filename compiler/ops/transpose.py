@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..ir import Op
 from .affine_moves import Axis, Move
-from .base import Traits, among_operands, define
-from .move import move_operator
+from .base import Traits, among_operands
+from .move import define_move
 
 
 def permutation(op: Op) -> list[int]:
@@ -30,4 +30,4 @@ def _keeps_order(op: Op) -> bool:
 
 _TRAITS = Traits(_keeps_order, range=among_operands)
 
-define(move_operator("TRANSPOSE x:T order:integer -> y:T", _moves, versions=9, traits=_TRAITS))
+define_move("TRANSPOSE x:T order:integer -> y:T", _moves, versions=9, traits=_TRAITS)

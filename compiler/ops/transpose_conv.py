@@ -17,7 +17,6 @@ from .base import (
     MASKED_SLICES,
     Constant,
     Launch,
-    OpDef,
     TiledImplementation,
     TileShape,
     Traits,
@@ -234,19 +233,17 @@ IMPLEMENTATIONS = (
 _SPREAD = "with strides, NaN and infinities may spread to pixels next to those they reach in LiteRT"
 
 define(
-    OpDef(
-        "TRANSPOSE_CONV shape:integer filter:weights input bias? -> output",
-        infer,
-        IMPLEMENTATIONS,
-        versions=5,
-        note=_SPREAD,
-        traits=Traits(weights=Weights(0, input_axis=3, image=2, bias=3)),
-    ),
-    OpDef(
-        "Convolution2DTransposeBias input filter:weights bias -> output",
-        infer,
-        IMPLEMENTATIONS,
-        note=_SPREAD,
-        traits=Traits(weights=Weights(0)),
-    ),
+    "TRANSPOSE_CONV shape:integer filter:weights input bias? -> output",
+    infer,
+    IMPLEMENTATIONS,
+    versions=5,
+    note=_SPREAD,
+    traits=Traits(weights=Weights(0, input_axis=3, image=2, bias=3)),
+)
+define(
+    "Convolution2DTransposeBias input filter:weights bias -> output",
+    infer,
+    IMPLEMENTATIONS,
+    note=_SPREAD,
+    traits=Traits(weights=Weights(0)),
 )

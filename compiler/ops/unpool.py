@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Launch, OpDef, Window, define, image_shape, linear_grid, linear_launch, row_major
+from .base import Launch, Window, define, image_shape, linear_grid, linear_launch, row_major
 from .pool import infer, window
 
 
@@ -79,17 +79,15 @@ def _flat_unpool(op: Op, target: Target) -> Launch:
 
 
 define(
-    OpDef(
-        "LiteRtMaxUnpooling2D x places -> y",
-        _infer_flat_unpool,
-        (row_major("max_unpool_flat", _flat_unpool, fuses=False),),
-        None,
-        ("float32", "int32"),
-    ),
-    OpDef(
-        "MaxPoolingWithArgmax2D x -> values places",
-        _infer_pool,
-        (row_major("max_pool_places", _pool, fuses=False),),
-    ),
-    OpDef("MaxUnpooling2D x places -> y", _infer_unpool, (row_major("max_unpool", _unpool),)),
+    "LiteRtMaxUnpooling2D x places -> y",
+    _infer_flat_unpool,
+    (row_major("max_unpool_flat", _flat_unpool, fuses=False),),
+    None,
+    ("float32", "int32"),
 )
+define(
+    "MaxPoolingWithArgmax2D x -> values places",
+    _infer_pool,
+    (row_major("max_pool_places", _pool, fuses=False),),
+)
+define("MaxUnpooling2D x places -> y", _infer_unpool, (row_major("max_unpool", _unpool),))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, OpDef, Traits, define, linear_grid, linear_launch, row_major
+from .base import ANY, Launch, Traits, define, linear_grid, linear_launch, row_major
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -54,20 +54,18 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 define(
-    OpDef(
-        "DYNAMIC_UPDATE_SLICE x:T update:T start:integer -> y:T",
-        _infer,
-        (row_major("update", _build),),
-        _reference,
-        ANY,
-        versions=6,
-        traits=Traits(identity=lambda op: not op.operand(1).elements),
-    ),
-    OpDef(
-        "tflgpu.update",
-        _infer,
-        (row_major("update_in_place", _build_in_place, fuses=False, updates=True),),
-        None,
-        ANY,
-    ),
+    "DYNAMIC_UPDATE_SLICE x:T update:T start:integer -> y:T",
+    _infer,
+    (row_major("update", _build),),
+    _reference,
+    ANY,
+    versions=6,
+    traits=Traits(identity=lambda op: not op.operand(1).elements),
+)
+define(
+    "tflgpu.update",
+    _infer,
+    (row_major("update_in_place", _build_in_place, fuses=False, updates=True),),
+    None,
+    ANY,
 )

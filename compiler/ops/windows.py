@@ -24,7 +24,6 @@ from .base import (
     ANY,
     FLOATS,
     Launch,
-    OpDef,
     Traits,
     among_operands,
     define,
@@ -137,16 +136,12 @@ def _window(start: Array, window: Sequence[int]) -> tuple[slice, ...]:
 
 
 define(
-    OpDef(
-        TAKE,
-        _infer_take,
-        (row_major("take_windows", _take),),
-        _reference_take,
-        ANY,
-        traits=Traits(moves=True, range=among_operands),
-    ),
-    OpDef(JOIN, _infer_join, (row_major("join_windows", _join, _too_long),), dtypes=ANY),
-    OpDef(
-        JOIN_ALONG, _infer_join, (row_major("join_along", _join_along, fuses=False),), dtypes=ANY
-    ),
+    TAKE,
+    _infer_take,
+    (row_major("take_windows", _take),),
+    _reference_take,
+    ANY,
+    traits=Traits(moves=True, range=among_operands),
 )
+define(JOIN, _infer_join, (row_major("join_windows", _join, _too_long),), dtypes=ANY)
+define(JOIN_ALONG, _infer_join, (row_major("join_along", _join_along, fuses=False),), dtypes=ANY)

@@ -19,7 +19,6 @@ from .base import (
     IN_ROWS,
     Implementation,
     Launch,
-    OpDef,
     TiledImplementation,
     TileShape,
     choose_tile,
@@ -103,12 +102,8 @@ def _build_output(op: Op, target: Target) -> Launch:
     )
 
 
+define(INPUT, _infer_input, (Implementation("winograd_input", _build_input, fuses=False),))
 define(
-    OpDef(INPUT, _infer_input, (Implementation("winograd_input", _build_input, fuses=False),)),
-    OpDef(
-        PRODUCT,
-        _infer_product,
-        (TiledImplementation("winograd_product", _build_product, fuses=False),),
-    ),
-    OpDef(OUTPUT, _infer_output, (Implementation("winograd_output", _build_output),)),
+    PRODUCT, _infer_product, (TiledImplementation("winograd_product", _build_product, fuses=False),)
 )
+define(OUTPUT, _infer_output, (Implementation("winograd_output", _build_output),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -173,8 +173,17 @@ def weights_of(op: Op) -> Weights | None:
     return OPS[op.name].traits.weights if op.name in OPS else None
 
 
-def define(*definitions: OpDef) -> None:
-    """Register operators; ValueError if a name is registered twice."""
-    for definition in definitions:
+P = ParamSpec("P")
+
+
+def _registering(make: Callable[P, OpDef]) -> Callable[P, None]:
+    def define(*args: P.args, **fields: P.kwargs) -> None:
+        definition = make(*args, **fields)
         declare(definition.signature)
         OPS[definition.name] = definition
+
+    return define
+
+
+define = _registering(OpDef)
+"""Registers the operator with the fields of an `OpDef`; ValueError if its name is registered."""

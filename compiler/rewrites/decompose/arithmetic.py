@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
+from ...ir import Tensor
 from ...ops.logic import DIRECTIONS, direction, in_total_order
 from .decomposition import Decomposition, decomposes
 
@@ -15,26 +16,24 @@ SMALL = frozenset(("int8", "int16", "uint8"))
 
 
 @decomposes("ADD_N")
-def add_n(here: Decomposition) -> str | None:
+def add_n(here: Decomposition) -> Tensor:
     """ADDs of one input after another."""
     total = here.op.operand(0)
     for position in range(1, len(here.op.inputs)):
         total = here.add("ADD", total, here.op.operand(position))
-    here.finish(total)
-    return None
+    return total
 
 
 @decomposes("DEQUANTIZE")
-def convert_halves(here: Decomposition) -> str | None:
+def convert_halves(here: Decomposition) -> Tensor | str:
     """Numbers in half precision are not quantized, and a CAST converts them."""
     if here.op.operand(0).dtype != "float16":
         return "it computes with integers"
-    here.finish(here.add("CAST", here.op.operand(0), dtype=here.op.output.dtype))
-    return None
+    return here.add("CAST", here.op.operand(0), dtype=here.op.output.dtype)
 
 
 @decomposes("SELECT")
-def select_rows(here: Decomposition) -> str | None:
+def select_rows(here: Decomposition) -> Tensor | str:
     """A condition with one entry per row is reshaped to broadcast over the rows."""
     condition, chosen = here.op.operand(0), here.op.operand(1)
     if len(condition.shape) != 1 or len(chosen.shape) < 2:
@@ -42,20 +41,18 @@ def select_rows(here: Decomposition) -> str | None:
     column = (*condition.shape, *(1,) * (len(chosen.shape) - 1))
     rows = here.reshape(condition, column)
     dtype = here.op.output.dtype
-    here.finish(here.add("SELECT_V2", rows, chosen, here.op.operand(2), dtype=dtype))
-    return None
+    return here.add("SELECT_V2", rows, chosen, here.op.operand(2), dtype=dtype)
 
 
 @decomposes("FILL")
-def fill(here: Decomposition) -> str | None:
+def fill(here: Decomposition) -> Tensor:
     """The computed value is broadcast."""
     value = here.reshape(here.op.operand(1), ())
-    here.finish(here.add("BROADCAST_TO", value, here.op.operand(0)))
-    return None
+    return here.add("BROADCAST_TO", value, here.op.operand(0))
 
 
 @decomposes("EMBEDDING_LOOKUP")
-def embedding_lookup(here: Decomposition) -> str | None:
+def embedding_lookup(here: Decomposition) -> Tensor:
     """A GATHER along the table's first axis."""
     ids, table, rows = here.op.operand(0), here.op.operand(1), here.op.output
     if rows.dtype != table.dtype:
@@ -63,35 +60,32 @@ def embedding_lookup(here: Decomposition) -> str | None:
             f"operator {here.op.index} {here.op.name}: its result is {rows.dtype}, but its table "
             f"is {table.dtype}"
         )
-    here.finish(here.add("GATHER", table, ids, axis=0, batch_dims=0))
-    return None
+    return here.add("GATHER", table, ids, axis=0, batch_dims=0)
 
 
 @decomposes("L2_NORMALIZATION")
-def l2_normalization(here: Decomposition) -> str | None:
+def l2_normalization(here: Decomposition) -> Tensor:
     """Each vector along the last axis is divided by its length."""
     x = here.op.operand(0)
     last = here.constant([len(x.shape) - 1], "int32")
     squares = here.add("SUM", here.add("SQUARE", x), last, keep_dims=True)
     # Only a NaN of the second operand propagates.
     length = here.add("MAXIMUM", here.constant(1e-6), here.add("SQRT", squares))
-    here.finish(here.add("DIV", x, length))
-    return None
+    return here.add("DIV", x, length)
 
 
 @decomposes("LOG_SOFTMAX")
-def log_softmax(here: Decomposition) -> str | None:
+def log_softmax(here: Decomposition) -> Tensor:
     """x - max - log(sum(exp(x - max))), which neither overflows nor cancels."""
     x = here.op.operand(0)
     last = here.constant([len(x.shape) - 1], "int32")
     shifted = here.add("SUB", x, here.add("REDUCE_MAX", x, last, keep_dims=True))
     total = here.add("SUM", here.add("EXP", shifted), last, keep_dims=True)
-    here.finish(here.add("SUB", shifted, here.add("LOG", total)))
-    return None
+    return here.add("SUB", shifted, here.add("LOG", total))
 
 
 @decomposes("LOCAL_RESPONSE_NORMALIZATION")
-def local_response_normalization(here: Decomposition) -> str | None:
+def local_response_normalization(here: Decomposition) -> Tensor:
     """x * (bias + alpha * sum of the squares of nearby channels) ^ -beta.
 
     The sum is a 1x1 convolution whose weights are a band matrix.
@@ -108,31 +102,28 @@ def local_response_normalization(here: Decomposition) -> str | None:
     window: dict[str, Any] = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
     sums = here.add("CONV_2D", here.add("SQUARE", x), weights, bias, **window)
     power = here.add("POW", sums, here.constant(-float(attrs.get("beta", 0.0))))
-    here.finish(here.add("MUL", x, power))
-    return None
+    return here.add("MUL", x, power)
 
 
 @decomposes("L2_POOL_2D")
-def l2_pool(here: Decomposition) -> str | None:
+def l2_pool(here: Decomposition) -> Tensor:
     """The root of the average of the squares in each window."""
     squares = here.add("SQUARE", here.op.operand(0))
     means = here.add("AVERAGE_POOL_2D", squares, **here.op.attrs)
-    here.finish(here.add("SQRT", means))
-    return None
+    return here.add("SQRT", means)
 
 
 @decomposes("STABLEHLO_COMPARE")
-def compare(here: Decomposition) -> str | None:
+def compare(here: Decomposition) -> Tensor | str:
     """In total order, a comparison would have to look at the bits of zeros and NaN."""
     if in_total_order(here.op):
         return "it compares in total order"
     name = DIRECTIONS[direction(here.op)][0]
-    here.finish(here.add(name, here.op.operand(0), here.op.operand(1), dtype="bool"))
-    return None
+    return here.add(name, here.op.operand(0), here.op.operand(1), dtype="bool")
 
 
 @decomposes("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")
-def compare_small_integers(here: Decomposition) -> str | None:
+def compare_small_integers(here: Decomposition) -> Tensor | str:
     """Plain integers, not quantized ones; LiteRT crashes on those of 8 bits."""
     operands = [here.op.operand(position) for position in (0, 1)]
     types = {operand.dtype for operand in operands}
@@ -141,12 +132,11 @@ def compare_small_integers(here: Decomposition) -> str | None:
     if "int16" in types and here.op.name == "NOT_EQUAL":
         return "LiteRT multiplies integers of 16 bits by a scale, which these lack"
     wide = [here.add("CAST", operand, dtype="int32") for operand in operands]
-    here.finish(here.add(here.op.name, *wide, dtype="bool"))
-    return None
+    return here.add(here.op.name, *wide, dtype="bool")
 
 
 @decomposes("FAKE_QUANT")
-def fake_quant(here: Decomposition) -> str | None:
+def fake_quant(here: Decomposition) -> Tensor:
     """The range is moved so that 0 is one of the numbers; all in float32, as in LiteRT."""
     attrs = here.op.attrs
     least, most = (np.float32(attrs.get(name, 0.0)) for name in ("min", "max"))
@@ -164,5 +154,4 @@ def fake_quant(here: Decomposition) -> str | None:
         "scale": float(scale),
         "inverse": float(np.float32(1) / scale),
     }
-    here.finish(here.add("tflgpu.fake_quant", here.op.operand(0), **options))
-    return None
+    return here.add("tflgpu.fake_quant", here.op.operand(0), **options)

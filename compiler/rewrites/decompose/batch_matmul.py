@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...ir import Tensor
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
 
 
 @decomposes("BATCH_MATMUL")
-def constant_matrix(here: Decomposition) -> str | None:
+def constant_matrix(here: Decomposition) -> Tensor | str:
     """A product with a constant matrix on the right becomes FULLY_CONNECTED, which is faster."""
     op = here.op
     first, second = op.operand(0), op.operand(1)
@@ -22,12 +23,11 @@ def constant_matrix(here: Decomposition) -> str | None:
         first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
     matrix = second.data.reshape(second.shape[-2:])
     weights = here.constant(matrix if op.attrs.get("adj_y", False) else matrix.T)
-    here.finish(here.add("FULLY_CONNECTED", first, weights, keep_num_dims=True))
-    return None
+    return here.add("FULLY_CONNECTED", first, weights, keep_num_dims=True)
 
 
 @decomposes("FULLY_CONNECTED")
-def computed_weights(here: Decomposition) -> str | None:
+def computed_weights(here: Decomposition) -> Tensor | str:
     """A layer with computed weights becomes BATCH_MATMUL."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
@@ -38,5 +38,4 @@ def computed_weights(here: Decomposition) -> str | None:
     result = here.add("BATCH_MATMUL", rows, weights, adj_x=False, adj_y=True)
     if bias is not None:
         result = here.add("ADD", result, here.reshape(bias, (bias.elements,)))
-    here.finish(here.reshape(result, shape))
-    return None
+    return here.reshape(result, shape)

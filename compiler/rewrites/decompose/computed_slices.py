@@ -17,7 +17,7 @@ from .decomposition import Decomposition, decomposes
 
 
 @decomposes("SLICE")
-def computed_slice(here: Decomposition) -> str | None:
+def computed_slice(here: Decomposition) -> Tensor | str:
     """One window, if its start is computed."""
     x, begin = here.op.operand(0), here.op.operand(1)
     if begin.constant:
@@ -25,12 +25,11 @@ def computed_slice(here: Decomposition) -> str | None:
     shape = here.op.output.shape
     starts = here.reshape(begin, (1, len(shape)))
     taken = here.add(TAKE, x, starts, axes=tuple(range(len(shape))), window=shape)
-    here.finish(here.reshape(taken, shape))
-    return None
+    return here.reshape(taken, shape)
 
 
 @decomposes("STRIDED_SLICE")
-def computed_strided_slice(here: Decomposition) -> str | None:
+def computed_strided_slice(here: Decomposition) -> Tensor | str:
     """One window with the axes that are dropped at their first place, and a slice of that."""
     x, begin, _, strides = (here.op.operand(i) for i in range(4))
     if begin.constant:
@@ -40,8 +39,7 @@ def computed_strided_slice(here: Decomposition) -> str | None:
         x = _at_places(here, x, begin, *zip(*singles, strict=True))
     first = here.constant(np.zeros(begin.shape), "int32")
     last = here.constant(np.ones(begin.shape), "int32")
-    here.finish(here.add("STRIDED_SLICE", x, first, last, strides, **here.op.attrs))
-    return None
+    return here.add("STRIDED_SLICE", x, first, last, strides, **here.op.attrs)
 
 
 def _at_places(

@@ -11,15 +11,14 @@ from .decomposition import Decomposition, decomposes
 
 
 @decomposes("CONV_2D")
-def computed_weights(here: Decomposition) -> str | None:
+def computed_weights(here: Decomposition) -> Tensor | str:
     """CONV_3D takes computed weights, and an image is a volume of depth 1."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
     if weights.constant:
         return bias_apart(here, 2)
     if conv.groups(op) != 1:
-        _group_by_group(here)
-        return None
+        return _group_by_group(here)
     window = conv.window(op)
     volume = here.reshape(source, (source.shape[0], 1, *source.shape[1:]))
     permuted = here.transpose(weights, (1, 2, 3, 0))
@@ -32,11 +31,10 @@ def computed_weights(here: Decomposition) -> str | None:
         "dilation_w_factor": window.dilation_x,
     }
     result = here.add("CONV_3D", volume, permuted, bias, **options)
-    here.finish(here.reshape(result, op.output.shape))
-    return None
+    return here.reshape(result, op.output.shape)
 
 
-def bias_apart(here: Decomposition, position: int) -> str | None:
+def bias_apart(here: Decomposition, position: int) -> Tensor | str:
     """A computed bias is added by an operator of its own; the reason if the bias is a constant."""
     op = here.op
     bias = op.input(position)
@@ -44,11 +42,10 @@ def bias_apart(here: Decomposition, position: int) -> str | None:
         return "weights and bias are constants"
     inputs = [None if i == position else tensor for i, tensor in enumerate(op.inputs)]
     result = here.add(op.name, *inputs, dtype=op.output.dtype, **op.attrs)
-    here.finish(here.add("ADD", result, here.reshape(bias, (bias.elements,))))
-    return None
+    return here.add("ADD", result, here.reshape(bias, (bias.elements,)))
 
 
-def _group_by_group(here: Decomposition) -> None:
+def _group_by_group(here: Decomposition) -> Tensor:
     """Each group of channels becomes a separate convolution."""
     op = here.op
     count = conv.groups(op)
@@ -61,11 +58,11 @@ def _group_by_group(here: Decomposition) -> None:
     biases = [None] * count if bias is None else split(here.reshape(bias, (bias.elements,)), 0)
     groups = zip(split(op.operand(0), 3), split(op.operand(1), 0), biases, strict=True)
     results = [here.add("CONV_2D", *operands, **op.attrs) for operands in groups]
-    here.finish(here.add("CONCATENATION", *results, axis=3))
+    return here.add("CONCATENATION", *results, axis=3)
 
 
 @decomposes("DEPTHWISE_CONV_2D")
-def computed_depthwise_weights(here: Decomposition) -> str | None:
+def computed_depthwise_weights(here: Decomposition) -> Tensor | str:
     """The sum, over the taps of the window, of the shifted image times the tap's weights."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
@@ -82,8 +79,7 @@ def computed_depthwise_weights(here: Decomposition) -> str | None:
             part = here.add("MUL", _shifted(here, padded, window, row, column), tap)
             total = part if total is None else here.add("ADD", total, part)
     assert total is not None
-    here.finish(total if bias is None else here.add("ADD", total, bias))
-    return None
+    return total if bias is None else here.add("ADD", total, bias)
 
 
 def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:

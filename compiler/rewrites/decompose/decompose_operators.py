@@ -27,9 +27,10 @@ def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
         for op in waiting:
             decomposition = Decomposition(graph, op, target)
             with invalid_operator(op):
-                reason = DECOMPOSITIONS[op.name](decomposition)
-            yield Attempt((op,), reason)
-            if reason is None:
-                decomposition.apply()
-            else:
+                found = DECOMPOSITIONS[op.name](decomposition)
+            if isinstance(found, str):
+                yield Attempt((op,), found)
                 declined.add(op)
+            else:
+                yield Attempt((op,))
+                decomposition.apply(found)

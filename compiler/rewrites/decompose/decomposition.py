@@ -17,6 +17,9 @@ from ..fold.fold_constants import computed, known
 LAST = 2**30
 """The index of operators that run after all others."""
 
+Results = Tensor | Sequence[Tensor]
+"""What replaces an operator's only output, or all of them."""
+
 
 class Decomposition:
     """The operators that replace `op`; the graph does not change until `apply`."""
@@ -27,7 +30,6 @@ class Decomposition:
         self.target = target
         self.ops: list[Op] = []
         """The new operators, in order of execution."""
-        self.results: tuple[Tensor, ...] = ()
         self._assigned: list[tuple[Tensor, Tensor]] = []
         self._count = 0
 
@@ -81,12 +83,8 @@ class Decomposition:
         """
         self._assigned.append((variable, value))
 
-    def finish(self, *results: Tensor) -> None:
-        """Set the tensors that replace the operator's outputs."""
-        self.results = results
-
-    def apply(self) -> None:
-        """Add the new operators to the graph, and remove the one they replace.
+    def apply(self, results: Results) -> None:
+        """Add the new operators to the graph, and remove the one whose outputs `results` replace.
 
         Operators whose results nothing reads any more are removed, too.
         """
@@ -98,7 +96,8 @@ class Decomposition:
             # A variable that is also an output has its new content at the end of the run.
             outputs = self.graph.outputs
             self.graph.outputs = [value if tensor is variable else tensor for tensor in outputs]
-        substitute(self.graph, self.op, self.results)
+        results = [results] if isinstance(results, Tensor) else results
+        substitute(self.graph, self.op, results)
         removed: set[Op] = set()
         while waiting:
             source = waiting.pop()
@@ -118,7 +117,7 @@ def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
     graph.kept[written] = variable
 
 
-Decompose = Callable[[Decomposition], str | None]
+Decompose = Callable[[Decomposition], Results | str]
 """Builds the decomposition of an operator; returns the reason if the operator is left alone."""
 
 DECOMPOSITIONS: dict[str, Decompose] = {}

@@ -12,20 +12,19 @@ import numpy as np
 
 from ...ir import Op, Shape, Tensor
 from ...ops.non_max_suppression import SUPPRESS, classes_for_a_box
-from .decomposition import Decomposition, decomposes
+from .decomposition import Decomposition, Results, decomposes
 
 
 @decomposes("TFLite_Detection_PostProcess")
-def detection(here: Decomposition) -> str | None:
+def detection(here: Decomposition) -> Results:
     """Decode the boxes, then find detections among them."""
-    detections(here, _boxes(here), here.op.operand(1))
-    return None
+    return detections(here, _boxes(here), here.op.operand(1))
 
 
-def detections(here: Decomposition, boxes: Tensor, scores: Tensor) -> None:
+def detections(here: Decomposition, boxes: Tensor, scores: Tensor) -> Results:
     """Suppress boxes (corners, of shape [boxes, 4]), given the scores of their classes.
 
-    This sets the operator's outputs, which are filled with zeros past the last detection.
+    Results are filled with zeros past the last detection.
     """
     op = here.op
     count, classes = scores.shape[1], int(op.attrs["num_classes"])
@@ -35,7 +34,7 @@ def detections(here: Decomposition, boxes: Tensor, scores: Tensor) -> None:
     apart = op.attrs.get("use_regular_nms", False)
     results = (_class_by_class if apart else _best_classes)(here, boxes, named)
     shapes = [tensor.shape for tensor in op.outputs]
-    here.finish(*(_filled(here, t, shape) for t, shape in zip(results, shapes, strict=True)))
+    return [_filled(here, t, shape) for t, shape in zip(results, shapes, strict=True)]
 
 
 def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
@@ -164,7 +163,7 @@ def _suppress(here: Decomposition, *operands: Tensor) -> tuple[Tensor, Tensor, T
 
 
 @decomposes("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
-def suppress(here: Decomposition) -> str | None:
+def suppress(here: Decomposition) -> Results:
     """Only V5 suppresses softly; for V4 sigma is 0."""
     op = here.op
     boxes, scores, most, overlap, least = (op.operand(position) for position in range(5))
@@ -173,5 +172,4 @@ def suppress(here: Decomposition) -> str | None:
     numbers = (here.reshape(number, (1,)) for number in (overlap, least, sigma))
     limits = here.add("CONCATENATION", *numbers, axis=0)
     kept, scores, count = _suppress(here, boxes, scores, most, limits)
-    here.finish(*((kept, scores, count) if softly else (kept, count)))
-    return None
+    return (kept, scores, count) if softly else (kept, count)

@@ -10,7 +10,7 @@ from .decomposition import Decomposition, decomposes
 
 
 @decomposes("DILATE", "STABLEHLO_PAD")
-def dilate(here: Decomposition) -> str | None:
+def dilate(here: Decomposition) -> Tensor:
     """Paddings between elements, also behind the last, which is cropped; then those around all."""
     op = here.op
     steps, fill = dilations(op), here.reshape(op.operand(len(op.inputs) - 1), ())
@@ -21,8 +21,7 @@ def dilate(here: Decomposition) -> str | None:
     around = [
         (before, after - last) for (before, after), last in zip(edges(op), behind, strict=True)
     ]
-    here.finish(surround(here, result, around, fill))
-    return None
+    return surround(here, result, around, fill)
 
 
 def spread(

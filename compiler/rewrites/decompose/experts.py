@@ -8,7 +8,7 @@ from .decomposition import Decomposition, decomposes
 
 
 @decomposes("moe")
-def mixture_of_experts(here: Decomposition) -> str | None:
+def mixture_of_experts(here: Decomposition) -> Tensor:
     """All experts at once, each scaled by its routing weight for the token, 0 if not chosen."""
     op = here.op
     source, gate, partner, last = (op.operand(position) for position in (0, 3, 4, 5))
@@ -22,8 +22,7 @@ def mixture_of_experts(here: Decomposition) -> str | None:
     scaled = here.add("MUL", here.reshape(scaled, apart), _shares(here, experts))
     scaled = here.reshape(scaled, (rows.shape[0], experts * hidden))
     ends = _matrix(here, last, (0, 1, 2, 3), experts * hidden)
-    here.finish(here.reshape(here.add("FULLY_CONNECTED", scaled, ends), op.output.shape))
-    return None
+    return here.reshape(here.add("FULLY_CONNECTED", scaled, ends), op.output.shape)
 
 
 def _matrix(here: Decomposition, weights: Tensor, order: tuple[int, ...], columns: int) -> Tensor:

@@ -13,7 +13,7 @@ RESHAPES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")
 
 
 @decomposes("COMPLEX_ABS", "IMAG", "REAL")
-def part_of_transform(here: Decomposition) -> str | None:
+def part_of_transform(here: Decomposition) -> Tensor | str:
     """The real part, imaginary part or magnitude of an RFFT2D, whose result may be reshaped."""
     op = here.op
     source = here.graph.producer(op.operand(0))
@@ -27,8 +27,7 @@ def part_of_transform(here: Decomposition) -> str | None:
         part = here.add("SQRT", squares)
     else:
         part = real if op.name == "REAL" else imaginary
-    here.finish(here.reshape(part, op.output.shape))
-    return None
+    return here.reshape(part, op.output.shape)
 
 
 def _transform(here: Decomposition, op: Op) -> tuple[Tensor, Tensor]:

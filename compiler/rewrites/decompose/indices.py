@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from ...ir import Tensor
 from ...ops.base import normalize_axis
 from ...ops.sparse_to_dense import places
 from .decomposition import Decomposition, decomposes
@@ -15,7 +16,7 @@ MAX_COMPARED = 1 << 16
 
 
 @decomposes("GATHER")
-def gather(here: Decomposition) -> str | None:
+def gather(here: Decomposition) -> Tensor | str:
     """At consecutive places it is a SLICE; recurrent layers take their rows one by one so."""
     table, indices = here.op.operand(0), here.op.operand(1)
     if indices.data is None:
@@ -31,12 +32,11 @@ def gather(here: Decomposition) -> str | None:
     begin = [int(taken[0]) if number == axis else 0 for number in range(len(table.shape))]
     size = [*table.shape[:axis], taken.size, *table.shape[axis + 1 :]]
     bounds = here.constant(begin, "int32"), here.constant(size, "int32")
-    here.finish(here.reshape(here.add("SLICE", table, *bounds), here.op.output.shape))
-    return None
+    return here.reshape(here.add("SLICE", table, *bounds), here.op.output.shape)
 
 
 @decomposes("SCATTER_ND")
-def scatter_nd(here: Decomposition) -> str | None:
+def scatter_nd(here: Decomposition) -> Tensor | str:
     """Each row of the output is a row of the updates or, where nothing goes, a row of zeros."""
     indices, updates = here.op.operand(0), here.op.operand(1)
     shape, depth = here.op.output.shape, indices.shape[-1]
@@ -57,19 +57,17 @@ def scatter_nd(here: Decomposition) -> str | None:
     if count < rows:
         table = here.add("PAD", table, here.constant([[0, 1], [0, 0]], "int32"))
     found = here.add("GATHER", table, here.constant(sources, "int32"), axis=0, batch_dims=0)
-    here.finish(here.reshape(found, shape))
-    return None
+    return here.reshape(found, shape)
 
 
 @decomposes("SPARSE_TO_DENSE")
-def sparse_to_dense(here: Decomposition) -> str | None:
+def sparse_to_dense(here: Decomposition) -> Tensor:
     """A mask selects between gathered values and the default; the last value for a place counts."""
     values, default, result = here.op.operand(2), here.op.operand(3), here.op.output
     found = places(here.op)
     default = here.reshape(default, ())
     if not found.size:
-        here.finish(here.add("BROADCAST_TO", default, here.constant(result.shape, "int32")))
-        return None
+        return here.add("BROADCAST_TO", default, here.constant(result.shape, "int32"))
     sources, given = np.zeros((2, result.elements), np.int32)
     given[found] = 1
     chosen = values
@@ -78,5 +76,4 @@ def sparse_to_dense(here: Decomposition) -> str | None:
         order = here.constant(sources.reshape(result.shape), "int32")
         chosen = here.add("GATHER", values, order, axis=0, batch_dims=0)
     mask = here.constant(given.reshape(result.shape), "bool")
-    here.finish(here.add("SELECT_V2", mask, chosen, default, dtype=values.dtype))
-    return None
+    return here.add("SELECT_V2", mask, chosen, default, dtype=values.dtype)

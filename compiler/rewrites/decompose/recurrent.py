@@ -24,7 +24,7 @@ from ...ops.recurrent import (
     PROJECTION_BIAS,
     RECURRENT_WEIGHTS,
 )
-from .decomposition import Decomposition, decomposes
+from .decomposition import Decomposition, Results, decomposes
 
 MAX_STEPS = 1000
 """Most steps of a sequence that is decomposed."""
@@ -47,32 +47,29 @@ def joined(here: Decomposition, positions: Sequence[int]) -> Tensor:
 
 
 @decomposes("LSTM")
-def lstm(here: Decomposition, product: Product = float_product) -> str | None:
+def lstm(here: Decomposition, product: Product = float_product) -> Results:
     """One step of an LSTM of either kind."""
     if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
-        _basic(here)
-        return None
+        return _basic(here)
     source = here.op.operand(0)
     cell = _Cell(here, product)
     result = cell.step(cell.projected(here.reshape(source, (-1, source.shape[-1]))))
     cell.keep()
-    here.finish(here.reshape(result, here.op.output.shape))
-    return None
+    return here.reshape(result, here.op.output.shape)
 
 
 @decomposes("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(here: Decomposition, product: Product = float_product) -> str | None:
+def sequence_lstm(here: Decomposition, product: Product = float_product) -> Tensor:
     """One product computes the inputs' contribution to the gates for all steps."""
     cell = _Cell(here, product)
     steps = sequence_steps(here, cell.projected)
     results = [cell.step(share) for share in steps]
     cell.keep()
-    here.finish(stacked(here, results))
-    return None
+    return stacked(here, results)
 
 
 @decomposes("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
-def rnn(here: Decomposition, product: Product = float_product) -> str | None:
+def rnn(here: Decomposition, product: Product = float_product) -> Tensor:
     """activation(weights * input + recurrent weights * state + bias), step by step."""
     op = here.op
     bias, hidden = op.operand(3), op.operand(4)
@@ -87,12 +84,11 @@ def rnn(here: Decomposition, product: Product = float_product) -> str | None:
         state = _activated(here, joint)
         results.append(state)
     keep_state(here, hidden, state)
-    here.finish(results[0] if op.name == "RNN" else stacked(here, results))
-    return None
+    return results[0] if op.name == "RNN" else stacked(here, results)
 
 
 @decomposes("SVDF")
-def svdf(here: Decomposition, product: Product = float_product) -> str | None:
+def svdf(here: Decomposition, product: Product = float_product) -> Tensor:
     """Features of the most recent steps, weighted by age and summed for each unit."""
     op = here.op
     source, ages, bias, state = op.operand(0), _real(here, 2), op.input(3), op.operand(4)
@@ -113,8 +109,7 @@ def svdf(here: Decomposition, product: Product = float_product) -> str | None:
     if bias is not None:
         sums = here.add("ADD", sums, bias)
     keep_state(here, state, here.reshape(newest, state.shape))
-    here.finish(sums)
-    return None
+    return sums
 
 
 class _Cell:
@@ -195,7 +190,7 @@ class _Cell:
         keep_state(self.here, self.op.operand(CELL_STATE), self.cell)
 
 
-def _basic(here: Decomposition) -> None:
+def _basic(here: Decomposition) -> Results:
     """An LSTM of kernel type BASIC, with one weight matrix for inputs and output state."""
     op = here.op
     source, output, weights, bias, cell = (op.operand(i) for i in range(5))
@@ -215,7 +210,7 @@ def _basic(here: Decomposition) -> None:
     keep_state(here, cell, here.reshape(state, cell.shape))
     results = [result, state, joint, gates][: len(op.outputs)]
     shapes = [tensor.shape for tensor in op.outputs]
-    here.finish(*(here.reshape(t, shape) for t, shape in zip(results, shapes, strict=True)))
+    return [here.reshape(t, shape) for t, shape in zip(results, shapes, strict=True)]
 
 
 def _real(here: Decomposition, position: int) -> Tensor:

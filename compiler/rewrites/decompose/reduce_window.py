@@ -19,7 +19,7 @@ NEUTRAL = {"ADD": 0.0, "MUL": 1.0, "MAXIMUM": float("-inf"), "MINIMUM": float("i
 
 
 @decomposes("STABLEHLO_REDUCE_WINDOW")
-def stablehlo_reduce_window(here: Decomposition) -> str | None:
+def stablehlo_reduce_window(here: Decomposition) -> Tensor:
     """What is between and around the elements is the start, with which each result is joined."""
     op = here.op
     join = joining(here.graph, op, op.attrs["body_subgraph_index"], here.target)
@@ -33,8 +33,7 @@ def stablehlo_reduce_window(here: Decomposition) -> str | None:
     if axis is not None:
         reverse = around(op)[axis].after > 0
         at = here.constant(axis, "int32")
-        here.finish(here.add("CUMSUM", op.operand(0), at, exclusive=False, reverse=reverse))
-        return None
+        return here.add("CUMSUM", op.operand(0), at, exclusive=False, reverse=reverse)
     edges = around(op)
     padded = here.add(
         "STABLEHLO_PAD",
@@ -49,8 +48,7 @@ def stablehlo_reduce_window(here: Decomposition) -> str | None:
         for name in ("size", "stride", "dilation")
     ]
     function = named[join]
-    here.finish(here.add("REDUCE_WINDOW", padded, start, *tables, reduce_function=function))
-    return None
+    return here.add("REDUCE_WINDOW", padded, start, *tables, reduce_function=function)
 
 
 def _summed_from_an_end(here: Decomposition, along: list[Windows]) -> int | None:
@@ -70,7 +68,7 @@ def _summed_from_an_end(here: Decomposition, along: list[Windows]) -> int | None
 
 
 @decomposes("REDUCE_WINDOW")
-def reduce_window(here: Decomposition) -> str | None:
+def reduce_window(here: Decomposition) -> Tensor:
     """Axis by axis, or two axes at once; then each result is joined with the start."""
     op = here.op
     function = op.attrs["reduce_function"]
@@ -83,8 +81,7 @@ def reduce_window(here: Decomposition) -> str | None:
         value = _gathered(here, function, along)
     if not _is_neutral(function, start):
         value = here.add(FUNCTIONS[function][1], start, value)
-    here.finish(value)
-    return None
+    return value
 
 
 def _is_neutral(function: str, start: Tensor) -> bool:

@@ -16,15 +16,14 @@ from .decomposition import Decomposition, decomposes
 
 
 @decomposes(*REDUCTIONS)
-def reduce_segments(here: Decomposition) -> str | None:
+def reduce_segments(here: Decomposition) -> Tensor:
     """Of rows [count, width]."""
     op = here.op
     ids, shape = op.operand(1), op.output.shape
     rows = here.reshape(op.operand(0), (ids.elements, prod(shape[1:])))
     computed = ids.data is None and op.name in JOINS
     result = _joined(here, rows) if computed else _reduced(here, rows)
-    here.finish(here.reshape(result, shape))
-    return None
+    return here.reshape(result, shape)
 
 
 def _joined(here: Decomposition, rows: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from ...ir import Array, Tensor
 from ...ops.base import FLOATS
 from ...ops.sort import BLOCKS, MERGE, SORT, axis_of, inserts
 from .computation import evaluated
-from .decomposition import Decomposition, decomposes
+from .decomposition import Decomposition, Results, decomposes
 
 _FLOATS = (np.nan, -np.inf, -3e38, -2.5, -0.5, 0.0, 1e-3, 1.0, 7.0, np.inf)
 _INTEGERS = (-100, -3, -1, 0, 1, 2, 99)
@@ -37,7 +37,7 @@ LISTS = 4
 
 
 @decomposes("STABLEHLO_SORT")
-def sort(here: Decomposition) -> str | None:
+def sort(here: Decomposition) -> Results:
     """The comparator says by which operand, and in which direction."""
     op = here.op
     found = _order(here)
@@ -56,8 +56,7 @@ def sort(here: Decomposition) -> str | None:
         values if i == key else _taken(here, op.operand(i), places, order)
         for i in range(len(op.inputs))
     ]
-    here.finish(*(here.transpose(result, back) for result in sorted_with))
-    return None
+    return [here.transpose(result, back) for result in sorted_with]
 
 
 def _taken(here: Decomposition, tensor: Tensor, places: Tensor, order: list[int]) -> Tensor:
@@ -115,25 +114,23 @@ def _compared(here: Decomposition, key: int, samples: Array) -> Array | None:
 
 
 @decomposes("TOPK_V2")
-def in_steps(here: Decomposition) -> str | None:
+def in_steps(here: Decomposition) -> Results | str:
     """Keep the top of each block, then merge the resulting lists, LISTS at a time."""
     size, count = here.op.operand(0).shape[-1], here.op.output.shape[-1]
     if size < LONG:
         return f"rows of {size} values are short"
     if inserts(size, count, here.target):
         return f"one work-item finds {count} of {size} values fast enough"
-    here.finish(*_steps(here, count, falling=True, nan_first=False))
-    return None
+    return _steps(here, count, falling=True, nan_first=False)
 
 
 @decomposes(SORT)
-def sort_in_steps(here: Decomposition) -> str | None:
+def sort_in_steps(here: Decomposition) -> Results | str:
     """Sort blocks, then merge the resulting lists, LISTS at a time."""
     size = here.op.output.shape[-1]
     if size < LONG:
         return f"rows of {size} values are short"
-    here.finish(*_steps(here, size, **here.op.attrs))
-    return None
+    return _steps(here, size, **here.op.attrs)
 
 
 def _steps(here: Decomposition, count: int, **order: bool) -> tuple[Tensor, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ...ir import Tensor
 from .decomposition import Decomposition, decomposes
 
 
 @decomposes("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
-def blocks_of_rows(here: Decomposition) -> str | None:
+def blocks_of_rows(here: Decomposition) -> Tensor | str:
     """A tensor of rank 3 has one spatial axis; it gets a second one of size 1."""
     op = here.op
     shape = op.operand(0).shape
@@ -21,5 +22,4 @@ def blocks_of_rows(here: Decomposition) -> str | None:
     sizes = here.constant([blocks[0], 1], "int32")
     ends = here.constant([op.constant(2).reshape(-1), [0, 0]], "int32")
     result = here.add(op.name, image, sizes, ends)
-    here.finish(here.reshape(result, (*result.shape[:2], result.shape[3])))
-    return None
+    return here.reshape(result, (*result.shape[:2], result.shape[3]))

@@ -15,7 +15,7 @@ from ...ir import Graph, Op, Tensor
 from ...ops.recurrent import AUXILIARY, layers
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
-from .decomposition import Decomposition
+from .decomposition import Decomposition, Results
 
 
 @graph_rewrite(required=True)
@@ -28,11 +28,10 @@ def split_directions(graph: Graph, target: Target) -> Iterator[Attempt]:
             raise op.unsupported("it has an auxiliary input")
         yield Attempt((op,))
         here = Decomposition(graph, op, target)
-        _split(here)
-        here.apply()
+        here.apply(_split(here))
 
 
-def _split(here: Decomposition) -> None:
+def _split(here: Decomposition) -> Results:
     op = here.op
     time = here.constant([0 if op.attrs.get("time_major", False) else 1], "int32")
     forward, backward = layers(op)
@@ -44,6 +43,5 @@ def _split(here: Decomposition) -> None:
     behind = results(backward, here.add("REVERSE_V2", op.operand(0), time))
     behind = here.add("REVERSE_V2", behind, time)
     if op.attrs.get("merge_outputs", False):
-        here.finish(here.add("CONCATENATION", ahead, behind, axis=2))
-    else:
-        here.finish(ahead, behind)
+        return here.add("CONCATENATION", ahead, behind, axis=2)
+    return ahead, behind

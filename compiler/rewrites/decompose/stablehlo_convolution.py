@@ -27,7 +27,7 @@ AXES = 3
 
 
 @decomposes("STABLEHLO_CONVOLUTION")
-def stablehlo_convolution(here: Decomposition) -> str | None:
+def stablehlo_convolution(here: Decomposition) -> Tensor:
     """The operands' axes in the order of images, a convolution, and the axes of the result."""
     op = here.op
     found = convolution(op)
@@ -46,8 +46,7 @@ def stablehlo_convolution(here: Decomposition) -> str | None:
         result = _of_depths(here, image, weights, found.along, groups)
     sizes = (image.shape[0], *(each.count for each in found.along), weights.shape[0])
     order = [int(axis) for axis in np.argsort(found.result)]
-    here.finish(here.transpose(here.reshape(result, sizes), order))
-    return None
+    return here.transpose(here.reshape(result, sizes), order)
 
 
 def _grouped_batches(here: Decomposition, image: Tensor, found: Convolution) -> Tensor:

@@ -21,19 +21,18 @@ _Along = tuple[int, Tensor, Tensor]
 
 
 @decomposes("STABLEHLO_GATHER")
-def gather(here: Decomposition) -> str | None:
+def gather(here: Decomposition) -> Tensor:
     """The windows, without the axes left out, with their own axes among those of the indices."""
     found = gathering(here.op)
     x, starts = here.op.operand(0), _starts(here, found)
     taken = here.add(TAKE, x, starts, axes=found.axes, window=found.window)
     order = (*found.places, *found.within)
     listed = here.reshape(taken, tuple(found.shape[axis] for axis in order))
-    here.finish(here.transpose(listed, [order.index(axis) for axis in range(len(order))]))
-    return None
+    return here.transpose(listed, [order.index(axis) for axis in range(len(order))])
 
 
 @decomposes("STABLEHLO_SCATTER")
-def scatter(here: Decomposition) -> str | None:
+def scatter(here: Decomposition) -> Tensor:
     """Updates along one axis, if the other coordinates of each are its own, or windows of them."""
     op = here.op
     join = joining(here.graph, op, op.attrs["update_computation_subgraph_index"], here.target)
@@ -45,11 +44,9 @@ def scatter(here: Decomposition) -> str | None:
     along = _along_an_axis(here, found) or _of_rows(here, found)
     if along is not None:
         axis, *operands = along
-        here.finish(here.add(JOIN_ALONG, x, *operands, axis=axis, join=join))
-        return None
+        return here.add(JOIN_ALONG, x, *operands, axis=axis, join=join)
     starts, windows = _starts(here, found), _windows(here, found)
-    here.finish(here.add(JOIN, x, starts, windows, axes=found.axes, join=join))
-    return None
+    return here.add(JOIN, x, starts, windows, axes=found.axes, join=join)
 
 
 def _windows(here: Decomposition, found: Indexing) -> Tensor:
@@ -118,21 +115,19 @@ def _counts(column: Tensor, axis: int, shape: Shape, updates: Shape) -> bool:
 
 
 @decomposes("STABLEHLO_DYNAMIC_SLICE")
-def dynamic_slice(here: Decomposition) -> str | None:
+def dynamic_slice(here: Decomposition) -> Tensor:
     """One window."""
     x, sizes = here.op.operand(0), numbers(here.op, "slice_sizes")
     axes = tuple(range(len(sizes)))
     starts = here.reshape(_joined(here, 1), (1, len(sizes)))
-    here.finish(here.reshape(here.add(TAKE, x, starts, axes=axes, window=sizes), sizes))
-    return None
+    return here.reshape(here.add(TAKE, x, starts, axes=axes, window=sizes), sizes)
 
 
 @decomposes("STABLEHLO_DYNAMIC_UPDATE_SLICE")
-def dynamic_update_slice(here: Decomposition) -> str | None:
+def dynamic_update_slice(here: Decomposition) -> Tensor:
     """Its starts in one tensor."""
     x, update = here.op.operand(0), here.op.operand(1)
-    here.finish(here.add("DYNAMIC_UPDATE_SLICE", x, update, _joined(here, 2)))
-    return None
+    return here.add("DYNAMIC_UPDATE_SLICE", x, update, _joined(here, 2))
 
 
 def _joined(here: Decomposition, first: int) -> Tensor:

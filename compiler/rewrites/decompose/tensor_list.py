@@ -10,7 +10,7 @@ from .decomposition import Decomposition, decomposes
 
 
 @decomposes(STACK)
-def stack(here: Decomposition) -> str | None:
+def stack(here: Decomposition) -> Tensor | str:
     """Entries that are never set are zero."""
     entries: dict[int, Tensor] = {}
     source = here.graph.producer(here.op.operand(0))
@@ -25,5 +25,4 @@ def stack(here: Decomposition) -> str | None:
     length, *shape = here.op.output.shape
     zeros = here.constant(np.zeros(shape), here.op.output.dtype)
     rows = [entries.get(place, zeros) for place in range(length)]
-    here.finish(here.add("PACK", *rows, axis=0, values_count=length))
-    return None
+    return here.add("PACK", *rows, axis=0, values_count=length)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir import Tensor
 from ...ops import transpose_conv
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
@@ -11,7 +12,7 @@ from .dilate import spread, surround
 
 
 @decomposes("TRANSPOSE_CONV", "Convolution2DTransposeBias")
-def computed_weights(here: Decomposition) -> str | None:
+def computed_weights(here: Decomposition) -> Tensor | str:
     """With zeros between the input pixels, it becomes a convolution with a flipped window."""
     op = here.op
     weights, bias = op.operand(1), op.input(transpose_conv.bias_position(op))
@@ -32,5 +33,4 @@ def computed_weights(here: Decomposition) -> str | None:
     flipped = here.add("REVERSE_V2", weights, here.constant([1], "int32"))
     flipped = here.add("REVERSE_V2", flipped, here.constant([2], "int32"))
     options: dict[str, Any] = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
-    here.finish(here.add("CONV_2D", image, flipped, bias, **options))
-    return None
+    return here.add("CONV_2D", image, flipped, bias, **options)

@@ -21,20 +21,18 @@ from .dilate import spread, surround
 
 
 @decomposes("CONV_3D_TRANSPOSE")
-def conv_3d_transpose(here: Decomposition) -> str | None:
+def conv_3d_transpose(here: Decomposition) -> Tensor | str:
     """Images where 2D kernels compute the same; else zeros between the input's elements."""
     weights, bias = here.op.operand(1), here.op.input(3)
     if bias is not None and not bias.constant:
         return bias_apart(here, 3)
     depth, *plane = transposed(here.op)
     if weights.constant and depth.steps_in_each_phase and all(axis.flat for axis in plane):
-        _by_images(here, depth)
-    else:
-        _spread(here)
-    return None
+        return _by_images(here, depth)
+    return _spread(here)
 
 
-def _by_images(here: Decomposition, depth: Transposed) -> None:
+def _by_images(here: Decomposition, depth: Transposed) -> Tensor:
     """A TRANSPOSE_CONV for each phase of depths, with a row of images for those of all batches."""
     op = here.op
     volume, count = op.operand(2), -(-depth.output // depth.stride)
@@ -51,7 +49,7 @@ def _by_images(here: Decomposition, depth: Transposed) -> None:
     batch, _, rows, columns, channels = op.output.shape
     result = here.reshape(joined, (batch, count * depth.stride, rows, columns, channels))
     beyond = count * depth.stride - depth.output
-    here.finish(surround(here, result, [(0, 0), (0, -beyond), (0, 0), (0, 0), (0, 0)]))
+    return surround(here, result, [(0, 0), (0, -beyond), (0, 0), (0, 0), (0, 0)])
 
 
 def _phase(here: Decomposition, volume: Tensor, count: int, steps: list[tuple[int, int]]) -> Tensor:
@@ -77,7 +75,7 @@ def _depths(here: Decomposition, volume: Tensor, first: int, count: int) -> Tens
     return here.add("SLICE", volume, begin, size)
 
 
-def _spread(here: Decomposition) -> None:
+def _spread(here: Decomposition) -> Tensor:
     """A convolution with a flipped window."""
     op = here.op
     weights, axes = op.operand(1), transposed(op)
@@ -87,4 +85,4 @@ def _spread(here: Decomposition) -> None:
     volume = spread(here, op.operand(2), (1, *(axis.stride for axis in axes), 1))
     volume = surround(here, volume, [(0, 0), *(axis.around for axis in axes), (0, 0)])
     options = {**op.attrs, "padding": "VALID", **{f"stride_{letter}": 1 for letter in "dhw"}}
-    here.finish(here.add("CONV_3D", volume, weights, op.input(3), **options))
+    return here.add("CONV_3D", volume, weights, op.input(3), **options)

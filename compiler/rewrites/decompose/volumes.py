@@ -20,7 +20,7 @@ from .dilate import surround
 
 
 @decomposes("CONV_3D")
-def images(here: Decomposition) -> str | None:
+def images(here: Decomposition) -> Tensor | str:
     """A CONV_2D of as many images as the result has depths, or of one with a row for each depth."""
     op = here.op
     if not op.operand(1).constant:
@@ -33,8 +33,7 @@ def images(here: Decomposition) -> str | None:
         result = _by_rows(here, depth)
     else:
         result = _by_images(here, depth, rows, columns)
-    here.finish(here.reshape(result, op.output.shape))
-    return None
+    return here.reshape(result, op.output.shape)
 
 
 def _pointwise(here: Decomposition, walk: Walk, axis: int) -> bool:

@@ -41,8 +41,8 @@ def split_large_weights(graph: Graph, target: Target) -> Iterator[Attempt]:
         if rows:
             places = [*range(0, weights.shape[0], rows), weights.shape[0]]
             here = Decomposition(graph, op, target)
-            (_layer if op.name == "FULLY_CONNECTED" else _gather)(here, places)
-            here.apply()
+            split = _layer if op.name == "FULLY_CONNECTED" else _gather
+            here.apply(split(here, places))
 
 
 def _weights(op: Op) -> Tensor | None:
@@ -65,17 +65,17 @@ def _row(op: Op, weights: Tensor, target: Target) -> int:
     return length * bits // 8 + WORD
 
 
-def _layer(here: Decomposition, places: Sequence[int]) -> None:
+def _layer(here: Decomposition, places: Sequence[int]) -> Tensor:
     x, weights, bias = here.op.operand(0), here.op.operand(1), here.op.input(2)
     parts = []
     for ends in pairwise(places):
         operands = x, _rows(weights, *ends), bias and _rows(bias, *ends)
         parts.append(here.add("FULLY_CONNECTED", *operands, **here.op.attrs))
     axis = len(here.op.output.shape) - 1
-    here.finish(here.add("CONCATENATION", *parts, axis=axis))
+    return here.add("CONCATENATION", *parts, axis=axis)
 
 
-def _gather(here: Decomposition, places: Sequence[int]) -> None:
+def _gather(here: Decomposition, places: Sequence[int]) -> Tensor:
     table, indices = here.op.operand(0), here.op.operand(1)
     beside = here.reshape(indices, (*indices.shape, *(1 for _ in table.shape[1:])))
     # Of all parts, the first tells indices that are out of the whole table.
@@ -87,7 +87,7 @@ def _gather(here: Decomposition, places: Sequence[int]) -> None:
         part = here.add("GATHER", _rows(table, start, end), within, axis=0)
         before = here.add("LESS", beside, here.constant(start, indices.dtype), dtype="bool")
         result = here.add("SELECT_V2", before, result, part, dtype=result.dtype)
-    here.finish(result)
+    return result
 
 
 def _rows(tensor: Tensor, start: int, end: int) -> Tensor:

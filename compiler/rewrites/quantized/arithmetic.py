@@ -15,28 +15,26 @@ from .ratios import PRODUCTS, SUM_BLOCK, SUMS, beyond_blocks
 
 
 @lowers("ADD", "SUB")
-def add(lowering: Lowering) -> None:
+def add(lowering: Lowering) -> Tensor:
     """Each operand times a fixed-point factor, of 20 bits for the larger, shifted back together."""
     first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     sign = -1 if lowering.op.name == "SUB" else 1
     if first is second and sign < 0:
         # TensorFlow asks so whether numbers are finite, and gives the result a scale near 0, where
         # LiteRT's own kernels shift by what C leaves open.
-        lowering.finish_centered(lowering.constant(np.zeros(result.shape)))
-        return
+        return lowering.constant(np.zeros(result.shape))
     ratios = [np.float32(lowering.scale(t) / lowering.scale(result)) for t in (first, second)]
     if result.dtype == "int16" or not all(float(ratio) in SUMS for ratio in ratios):
-        _add_rounded_twice(lowering, first, second, sign)
-        return
+        return _add_rounded_twice(lowering, first, second, sign)
     shift = 20 - (frexp(float(max(ratios)))[1] - 1)
     one, other = (int(np.rint(np.float64(ratio) * 2.0**shift)) for ratio in ratios)
     operands = lowering.centered(first), lowering.centered(second)
     numbers: dict[str, Any] = {"first": one, "second": sign * other}
     numbers |= {"half": 1 << (shift - 1), "shift": shift}
-    lowering.finish_centered(lowering.rounded("tflgpu.requantize_sum", *operands, **numbers))
+    return lowering.rounded("tflgpu.requantize_sum", *operands, **numbers)
 
 
-def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: int) -> None:
+def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: int) -> Tensor:
     """As LiteRT's own kernels: operands scaled to twice the larger scale, added, scaled again."""
     result = lowering.op.output
     left = 15 if result.dtype == "int16" else 20
@@ -59,7 +57,7 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
     other = other._replace(multiplier=sign * other.multiplier)
     bounds = lowering.bounds(result, half_away)
     numbers: dict[str, Any] = {"left": left, "first": one, "second": other, "back": back}
-    lowering.finish_centered(lowering.rounded(name, *operands, bounds=bounds, **numbers))
+    return lowering.rounded(name, *operands, bounds=bounds, **numbers)
 
 
 def _wrapping(lowering: Lowering, numbers: str, most: float) -> UnsupportedError:
@@ -70,40 +68,37 @@ def _wrapping(lowering: Lowering, numbers: str, most: float) -> UnsupportedError
 
 
 @lowers("MUL")
-def multiply(lowering: Lowering) -> None:
+def multiply(lowering: Lowering) -> Tensor:
     """The product of the integers, scaled by one product of float32."""
     first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     product = np.float32(lowering.scale(first) * lowering.scale(second))
     scale = np.float32(product / lowering.scale(result))
     if result.dtype == "int16" or float(scale) not in PRODUCTS:
-        _multiply_rounded_twice(lowering, float(np.float64(scale)))
-        return
+        return _multiply_rounded_twice(lowering, float(np.float64(scale)))
     operands = lowering.centered(first), lowering.centered(second)
-    value = lowering.rounded("tflgpu.requantize_product", *operands, scale=float(scale))
-    lowering.finish_centered(value)
+    return lowering.rounded("tflgpu.requantize_product", *operands, scale=float(scale))
 
 
-def _multiply_rounded_twice(lowering: Lowering, scale: float) -> None:
+def _multiply_rounded_twice(lowering: Lowering, scale: float) -> Tensor:
     """As LiteRT's own kernels: the product of the integers times a factor that rounds twice."""
     operands, result = (lowering.op.operand(0), lowering.op.operand(1)), lowering.op.output
     most = scale * prod(lowering.reach(tensor) for tensor in operands) + 255
     if result.dtype != "int16" and most > np.iinfo(np.int16).max:
         raise _wrapping(lowering, "products", most)
-    value = lowering.rounded(
+    return lowering.rounded(
         "tflgpu.requantize_product_rounded_twice",
         *(lowering.centered(tensor) for tensor in operands),
         bounds=lowering.bounds(result, half_away),
         factor=lowering.fixed_point(scale),
     )
-    lowering.finish_centered(value)
 
 
 @lowers("MAXIMUM", "MINIMUM")
-def pick(lowering: Lowering) -> None:
+def pick(lowering: Lowering) -> Tensor:
     """Of the stored integers; LiteRT disregards their scales."""
     result = lowering.op.output
     first, second = (
         lowering.reinterpreted(lowering.centered(tensor), tensor, result)
         for tensor in (lowering.op.operand(0), lowering.op.operand(1))
     )
-    lowering.finish_centered(lowering.add(lowering.op.name, first, second))
+    return lowering.add(lowering.op.name, first, second)

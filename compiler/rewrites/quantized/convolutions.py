@@ -15,53 +15,46 @@ from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK, beyond_blocks
 
 
 @lowers("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
-def convolution(lowering: Lowering) -> None:
+def convolution(lowering: Lowering) -> Tensor:
     """Sums of products of centered integers, then one scale for each output channel."""
     op = lowering.op
     image, weights = op.operand(0), op.operand(1)
     _check_weights(lowering, image, weights)
     if image.dtype not in INTEGERS:
         _check_constant(lowering, weights, 2)
-        hybrid(lowering)
-        return
+        return hybrid(lowering)
     if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
-        product_of_rows(lowering)
-        return
+        return product_of_rows(lowering)
     bias = _constant_bias(lowering, 2)
     layer = Layer(lowering, image, weights, bias)
     if image.dtype == "int16":
-        value = _of_bytes(layer, op.input(2))
-    elif not weights.constant or (
+        return _of_bytes(layer, op.input(2))
+    if not weights.constant or (
         weights.dtype == "int4" and (op.name != "FULLY_CONNECTED" or weights.shape[1] % 2)
     ):
         # LiteRT's own kernels; XNNPACK takes int4 in even numbers of inputs alone.
         blocks = op.name == "DEPTHWISE_CONV_2D" and image.dtype == "int8"
-        value = _in_blocks(layer) if blocks else _rounded_twice(layer)
-    else:
-        value = _requantized(layer)
-    lowering.finish_centered(value)
+        return _in_blocks(layer) if blocks else _rounded_twice(layer)
+    return _requantized(layer)
 
 
 @lowers("TRANSPOSE_CONV")
-def transposed_convolution(lowering: Lowering) -> None:
+def transposed_convolution(lowering: Lowering) -> Tensor:
     """A convolution whose operands are the result's size, weights, image and bias."""
     op = lowering.op
     size, weights, image = op.operand(0), op.operand(1), op.operand(2)
     _check_weights(lowering, image, weights)
     if image.dtype not in INTEGERS:
         _check_constant(lowering, weights, 3)
-        hybrid_transposed(lowering)
-        return
+        return hybrid_transposed(lowering)
     bias = _constant_bias(lowering, 3)
     layer = Layer(lowering, image, weights, bias)
     if image.dtype == "int16":
-        value = _of_bytes(layer, op.input(3))
-    elif size.folded or not weights.constant or _leaves_gaps(layer):
+        return _of_bytes(layer, op.input(3))
+    if size.folded or not weights.constant or _leaves_gaps(layer):
         # XNNPACK takes no size or weights that the model computes, nor strides that leave gaps.
-        value = _in_blocks(layer)
-    else:
-        value = _requantized(layer)
-    lowering.finish_centered(value)
+        return _in_blocks(layer)
+    return _requantized(layer)
 
 
 def _constant_bias(lowering: Lowering, position: int) -> Array | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Array, Tensor
+from ..decompose.decomposition import Results
 from ..decompose.detection import box_scales, corners, detections, encodings, halves
 from .lowering import INTEGERS, Lowering, lowers
 
@@ -20,7 +21,7 @@ ENTRIES = 256
 
 
 @lowers("TFLite_Detection_PostProcess")
-def detection(lowering: Lowering) -> None:
+def detection(lowering: Lowering) -> Results:
     """All but decoding is computed with real numbers; the results are floats.
 
     So is decoding if the encodings do not have 8 bits, or sizes may exceed the largest float.
@@ -31,8 +32,7 @@ def detection(lowering: Lowering) -> None:
     if np.abs(entries).max() > np.finfo(np.float32).max:
         operands = _real(lowering, coded), scores, anchors
         types = [tensor.dtype for tensor in op.outputs]
-        lowering.finish(*lowering.several(op.name, operands, types, **op.attrs))
-        return
+        return lowering.several(op.name, operands, types, **op.attrs)
     places, extents = halves(lowering, anchors)
     nothing = lowering.constant(np.zeros(places.shape))
     decoded = lowering.add(
@@ -41,7 +41,7 @@ def detection(lowering: Lowering) -> None:
         lowering.add("CONCATENATION", extents, extents, axis=1),
         lowering.add("CONCATENATION", places, nothing, axis=1),
     )
-    detections(lowering, corners(lowering, *halves(lowering, decoded)), scores)
+    return detections(lowering, corners(lowering, *halves(lowering, decoded)), scores)
 
 
 def _real(lowering: Lowering, tensor: Tensor) -> Tensor:

@@ -17,18 +17,16 @@ from .moves import check_packed_rows, gather_packed
 
 
 @lowers("EMBEDDING_LOOKUP")
-def embedding_lookup(lowering: Lowering) -> None:
+def embedding_lookup(lowering: Lowering) -> Tensor:
     """The stored integers whatever their scales; or floats, of int8 or int4 times the scale."""
     op = lowering.op
     ids, table, result = op.operand(0), op.operand(1), op.output
     if table.dtype == result.dtype == "int4" and table.constant:
-        gather_packed(lowering, table, ids)
-        return
+        return gather_packed(lowering, table, ids)
     if result.dtype != "float32":
         _check_alike(lowering, table, result)
         rows = lowering.add(op.name, ids, lowering.centered(table), dtype="float32")
-        lowering.finish_centered(lowering.reinterpreted(rows, table, result))
-        return
+        return lowering.reinterpreted(rows, table, result)
     if table.dtype not in ("int8", "int4"):
         raise lowering.declined(f"its table is {table.dtype}, whose bytes LiteRT takes for int8")
     if lowering.zero(table):
@@ -40,7 +38,7 @@ def embedding_lookup(lowering: Lowering) -> None:
     packed = in_halves(table.data) if bits == 4 else table.data
     numbers = constant(f"{table.name}/packed", packed)
     rows = lowering.add(LOOKUP, ids, numbers, dtype="float32", bits=bits, shape=table.shape)
-    lowering.finish(_scaled(lowering, rows, ids, table))
+    return _scaled(lowering, rows, ids, table)
 
 
 def _check_alike(lowering: Lowering, table: Tensor, result: Tensor) -> None:

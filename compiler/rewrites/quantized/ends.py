@@ -15,19 +15,17 @@ WIDE_PAIRS = {("int32", "int8"), ("int32", "int16"), ("int16", "int32")}
 
 
 @lowers("QUANTIZE")
-def quantize(lowering: Lowering) -> None:
+def quantize(lowering: Lowering) -> Tensor:
     """Floats to integers, or integers to those of another scale."""
     source, result = lowering.op.operand(0), lowering.op.output
     if (source.dtype, result.dtype) in WIDE_PAIRS:
-        lowering.finish(_of_32_bits(lowering, source, result))
-        return
+        return _of_32_bits(lowering, source, result)
     if result.dtype not in INTEGERS or source.dtype not in (*INTEGERS, "float32"):
         raise lowering.declined(
             f"it turns {source.dtype} into {result.dtype}, which has no formula"
         )
     if source.dtype not in INTEGERS:
-        lowering.finish_centered(_of_floats(lowering, source, result))
-        return
+        return _of_floats(lowering, source, result)
     ratio = float(lowering.scale(source) / lowering.scale(result))
     centered = lowering.centered(source)
     if ratio == 1.0 and _moved(lowering, source, result):
@@ -44,7 +42,7 @@ def quantize(lowering: Lowering) -> None:
         ties_away = lowering.constant(1 if int16 else beyond_blocks(source.shape, ELEMENT_BLOCK))
         name = "tflgpu.requantize_channels_upwards"
         value = lowering.rounded(name, *operands, ties_away)
-    lowering.finish_centered(value)
+    return value
 
 
 def _of_32_bits(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
@@ -88,7 +86,7 @@ def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
 
 
 @lowers("DEQUANTIZE")
-def dequantize(lowering: Lowering) -> None:
+def dequantize(lowering: Lowering) -> Tensor:
     """Centered integers are multiplied by the scale, or each channel by its own."""
     source = lowering.op.operand(0)
     centered, scale = lowering.centered(source), lowering.scale(source)
@@ -96,6 +94,5 @@ def dequantize(lowering: Lowering) -> None:
         assert source.quantization is not None
         behind = len(source.shape) - 1 - source.quantization.axis
         factors = lowering.constant(scale.reshape(-1, *(1,) * behind))
-        lowering.finish(lowering.add("MUL", centered, factors))
-    else:
-        lowering.finish(lowering.add("tflgpu.dequantize", centered, scale=float(scale)))
+        return lowering.add("MUL", centered, factors)
+    return lowering.add("tflgpu.dequantize", centered, scale=float(scale))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Array
+from ...ir import Array, Tensor
 from ...ops.fixed_point import (
     fixed_point,
     half_away,
@@ -22,12 +22,11 @@ ROOT_BITS = 20
 
 
 @lowers("RSQRT")
-def reciprocal_root(lowering: Lowering) -> None:
+def reciprocal_root(lowering: Lowering) -> Tensor:
     """In fixed point by Newton's method; of int16, drawn as lines."""
     source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "int16":
-        look_up(lowering, int16_entries(lowering))
-        return
+        return look_up(lowering, int16_entries(lowering))
     step = np.sqrt(np.float64(lowering.scale(source))) * np.float64(lowering.scale(result))
     factor = fixed_point(float(1 / step))
     exponent = factor.exponent - ROOT_BITS
@@ -38,11 +37,11 @@ def reciprocal_root(lowering: Lowering) -> None:
     roots = multiply_rounded_twice(np.ones_like(x), multipliers, exponents + ROOT_BITS)
     rounded = multiply_rounded_twice(roots, factor.multiplier, exponent)
     low, high = lowering.bounds(result)
-    look_up(lowering, np.where(x > 0, np.clip(rounded, low, high), high))
+    return look_up(lowering, np.where(x > 0, np.clip(rounded, low, high), high))
 
 
 @lowers("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
-def relu(lowering: Lowering) -> None:
+def relu(lowering: Lowering) -> Tensor:
     """Scaled by a fixed-point factor that rounds twice, as LiteRT's own kernels do."""
     source, result = lowering.op.operand(0), lowering.op.output
     scale, zero = lowering.scale(result), lowering.zero(result)
@@ -54,11 +53,11 @@ def relu(lowering: Lowering) -> None:
         high = min(high, int(half_away(np.float32(most) / scale)))
     factor = lowering.fixed_point(lowering.scale(source) / scale)
     rounded = multiply_rounded_twice(integers(lowering).astype(np.int64), *factor)
-    look_up(lowering, np.clip(rounded, low, high))
+    return look_up(lowering, np.clip(rounded, low, high))
 
 
 @lowers("HARD_SWISH")
-def hard_swish(lowering: Lowering) -> None:
+def hard_swish(lowering: Lowering) -> Tensor:
     """In 16 bits of fixed point, as LiteRT's own kernels compute it."""
     source, result = lowering.op.operand(0), lowering.op.output
     fine = np.float32(lowering.scale(source)) * np.float32(1.0 / 128)
@@ -77,7 +76,7 @@ def hard_swish(lowering: Lowering) -> None:
     product = gate * scaled
     halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
     low, high = lowering.bounds(result)
-    look_up(lowering, np.clip(_shift_away(halved, -out.exponent), low, high))
+    return look_up(lowering, np.clip(_shift_away(halved, -out.exponent), low, high))
 
 
 def _shift_away(values: Array, bits: int) -> Array:

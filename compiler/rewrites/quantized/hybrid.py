@@ -25,7 +25,7 @@ LEAST = 4e-37
 """The least such value that is told from 0; 127 is still divided by it without overflow."""
 
 
-def hybrid(lowering: Lowering) -> None:
+def hybrid(lowering: Lowering) -> Tensor:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale.
 
     Weights that have a scale for each block are multiplied by it before; these sums are of floats.
@@ -38,15 +38,12 @@ def hybrid(lowering: Lowering) -> None:
         if image.shape != rows:
             image = lowering.reshape(image, rows)
     if op.name == "DEPTHWISE_CONV_2D":
-        finish(lowering, _depthwise(lowering, image, weights, bias))
-        return
+        return activated(lowering, _depthwise(lowering, image, weights, bias))
     if weights.blocks is not None:
         sums, scale = _of_blocks(lowering, image, weights)
-        finish(lowering, _scaled(lowering, sums, scale, weights, bias))
-        return
+        return activated(lowering, _scaled(lowering, sums, scale, weights, bias))
     if weights.dtype == "int4" and (op.name == "CONV_2D" or weights.shape[1] % 2):
-        finish(lowering, _of_packed_weights(lowering, image, weights, bias))
-        return
+        return activated(lowering, _of_packed_weights(lowering, image, weights, bias))
     axes = _axes(op, image, weights)
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     matrix = lowering.centered(weights)
@@ -55,7 +52,7 @@ def hybrid(lowering: Lowering) -> None:
     else:
         integers, scale = _by_rows(lowering, image, axes)
         sums = lowering.add(op.name, integers, matrix, None, **attrs)
-    finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+    return activated(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
 def _fit(weights: Tensor) -> bool:
@@ -174,7 +171,7 @@ def _of_blocks(lowering: Lowering, image: Tensor, weights: Tensor) -> tuple[Tens
     return lowering.add(OF_BLOCKS, *operands, **attrs, exact=True), scale
 
 
-def hybrid_transposed(lowering: Lowering) -> None:
+def hybrid_transposed(lowering: Lowering) -> Tensor:
     """TRANSPOSE_CONV of floats with quantized weights."""
     op = lowering.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
@@ -183,7 +180,7 @@ def hybrid_transposed(lowering: Lowering) -> None:
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     operands = (size, lowering.centered(weights), integers, None)
     sums = lowering.add(op.name, *operands, dtype="float32", **attrs)
-    finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+    return activated(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
 def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
@@ -198,13 +195,13 @@ def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
     return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))
 
 
-def finish(lowering: Lowering, result: Tensor) -> None:
-    """Set the operator's output, which the fused activation computes."""
+def activated(lowering: Lowering, result: Tensor) -> Tensor:
+    """What the fused activation computes of a result."""
     activation = lowering.op.attrs.get("fused_activation_function", "NONE")
-    lowering.finish(result if activation == "NONE" else lowering.add(activation, result))
+    return result if activation == "NONE" else lowering.add(activation, result)
 
 
-def hybrid_product(lowering: Lowering) -> None:
+def hybrid_product(lowering: Lowering) -> Tensor:
     """BATCH_MATMUL of floats and a constant matrix of int8, with a scale for each row."""
     op = lowering.op
     first, second = op.operand(0), op.operand(1)
@@ -221,7 +218,7 @@ def hybrid_product(lowering: Lowering) -> None:
     sums = lowering.add(
         op.name, integers, lowering.centered(second), adj_x=False, adj_y=adjoint, exact=True
     )
-    lowering.finish(_scaled(lowering, sums, scale, second, None))
+    return _scaled(lowering, sums, scale, second, None)
 
 
 def check_weights(lowering: Lowering, weights: Tensor) -> None:

@@ -17,29 +17,29 @@ import numpy as np
 
 from ...ir import Array, Tensor
 from ..decompose import recurrent
-from ..decompose.decomposition import Decomposition
-from .hybrid import check_weights, finish, quantized_rows
+from ..decompose.decomposition import Decomposition, Results
+from .hybrid import activated, check_weights, quantized_rows
 from .lowering import INTEGERS, Lowering, lowers
 
 
 @lowers("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
-def rnn(lowering: Lowering) -> None:
-    recurrent.rnn(lowering, _product)
+def rnn(lowering: Lowering) -> Tensor:
+    return recurrent.rnn(lowering, _product)
 
 
-def lstm(lowering: Lowering) -> None:
+def lstm(lowering: Lowering) -> Results:
     """LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM."""
-    (recurrent.lstm if lowering.op.name == "LSTM" else recurrent.sequence_lstm)(lowering, _product)
+    step = recurrent.lstm if lowering.op.name == "LSTM" else recurrent.sequence_lstm
+    return step(lowering, _product)
 
 
-def svdf(lowering: Lowering) -> None:
+def svdf(lowering: Lowering) -> Tensor:
     """Time weights are dequantized; LiteRT takes the bytes of floats for int8, too."""
     check_weights(lowering, lowering.op.operand(2))
     if lowering.op.operand(2).dtype not in INTEGERS:
         raise lowering.declined("its time weights are floats, whose bytes LiteRT takes for int8")
     lowering.one_scale(lowering.op.operand(2))
-    recurrent.svdf(lowering, _product)
-    finish(lowering, *lowering.results)
+    return activated(lowering, recurrent.svdf(lowering, _product))
 
 
 def _product(

@@ -37,9 +37,9 @@ def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
             continue
         lowering = Lowering(graph, op, target)
         with invalid_operator(op):
-            LOWERINGS[op.name](lowering)
+            results = lowering.stored_results(LOWERINGS[op.name](lowering))
         yield Attempt((op,))
-        lowering.apply()
+        lowering.apply(results)
     for op in graph.ops:
         source = graph.producer(op.operand(0)) if op.name == TO_CENTERED else None
         if source is not None and source.name == FROM_CENTERED and source.attrs == op.attrs:

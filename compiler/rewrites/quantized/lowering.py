@@ -12,7 +12,7 @@ from ...ir import Array, Tensor, constant
 from ...ops.centered import FROM_CENTERED, TO_CENTERED
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.fixed_point import FixedPoint, fixed_point
-from ..decompose.decomposition import Decomposition
+from ..decompose.decomposition import Decomposition, Results
 
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """The quantized types, and the least and greatest integer of each."""
@@ -145,7 +145,7 @@ class Lowering(Decomposition):
 
     def stored(self, value: Tensor, like: Tensor) -> Tensor:
         """Centered integers (float32) as a tensor of the type and quantization of `like`."""
-        if like.dtype not in INTEGERS:
+        if like.dtype not in INTEGERS or value.dtype == like.dtype:
             return value
         zero = self.zero(like)
         result = self.add(FROM_CENTERED, value, dtype=like.dtype, zero_point=zero)
@@ -182,10 +182,10 @@ class Lowering(Decomposition):
         """The last axis of a tensor, as operators along axes take it."""
         return self.constant([len(tensor.shape) - 1], "int32")
 
-    def finish_centered(self, *values: Tensor) -> None:
-        """Set the centered values (float32) that become the operator's outputs, in order."""
-        outputs = zip(values, self.op.outputs, strict=True)
-        self.finish(*(self.stored(value, like) for value, like in outputs))
+    def stored_results(self, values: Results) -> list[Tensor]:
+        """What replaces the operator's outputs; centered integers among it are stored as these."""
+        values = [values] if isinstance(values, Tensor) else values
+        return [self.stored(*pair) for pair in zip(values, self.op.outputs, strict=True)]
 
 
 LIMITS: dict[str, tuple[float | None, float | None]] = {
@@ -196,8 +196,10 @@ LIMITS: dict[str, tuple[float | None, float | None]] = {
 }
 """The least and the greatest result of each activation that can be fused."""
 
-Lower = Callable[[Lowering], None]
-"""Adds the operators that replace a quantized one (UnsupportedError where it has no formula)."""
+Lower = Callable[[Lowering], Results]
+"""Adds the operators that replace a quantized one, and returns what replaces its outputs: centered
+integers or what they are stored as (UnsupportedError where it has no formula).
+"""
 
 LOWERINGS: dict[str, Lower] = {}
 """By the name of the operator."""

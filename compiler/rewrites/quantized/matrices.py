@@ -23,12 +23,11 @@ Product = Callable[[Tensor, Tensor], Tensor]
 
 
 @lowers("BATCH_MATMUL")
-def batch_matmul(lowering: Lowering) -> None:
+def batch_matmul(lowering: Lowering) -> Tensor:
     """Exact sums of products, scaled once; XNNPACK takes int8 whose second zero point is 0."""
     first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     if first.dtype not in INTEGERS:
-        hybrid_product(lowering)
-        return
+        return hybrid_product(lowering)
     if result.dtype not in INTEGERS:
         raise lowering.declined(f"its result is {result.dtype}")
     _, count, _ = matrices(lowering.op)
@@ -36,8 +35,7 @@ def batch_matmul(lowering: Lowering) -> None:
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(lowering.scale(result))
         sums = sums_of_parts(lowering, first, second, partial(_product, lowering), count)
-        lowering.finish_centered(rounded_once(lowering, sums, np.asarray(factor)))
-        return
+        return rounded_once(lowering, sums, np.asarray(factor))
     products = _product(lowering, lowering.centered(first), lowering.centered(second))
     lowering.require_exact(count * lowering.reach(first) * lowering.reach(second))
     if lowering.zero(second) == 0:
@@ -46,7 +44,7 @@ def batch_matmul(lowering: Lowering) -> None:
     else:
         number = lowering.fixed_point(np.float64(product) / np.float64(lowering.scale(result)))
         value = lowering.rounded("tflgpu.requantize_rounded_twice", products, factor=number)
-    lowering.finish_centered(value)
+    return value
 
 
 def _product(lowering: Lowering, first: Tensor, second: Tensor) -> Tensor:
@@ -75,7 +73,7 @@ def sums_of_parts(
     ]
 
 
-def product_of_rows(lowering: Lowering) -> None:
+def product_of_rows(lowering: Lowering) -> Tensor:
     """The sums of products of integers, plus a constant bias, scaled."""
     op = lowering.op
     first, second, result = op.operand(0), op.operand(1), op.output
@@ -108,7 +106,7 @@ def product_of_rows(lowering: Lowering) -> None:
         value = rounded_once_in_full(lowering, sums, factors)
     else:
         value = rounded_twice(lowering, sums, factors, 0.0)
-    lowering.finish_centered(lowering.reshape(value, result.shape))
+    return lowering.reshape(value, result.shape)
 
 
 def _with_bias(lowering: Lowering, sums: list[Tensor], bias: Tensor | None) -> list[Tensor]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.centered import FROM_CENTERED
+from ..decompose.decomposition import Results
 from .lowering import INTEGERS, Lowering, lowers
 
 MOVES = (
@@ -26,12 +27,11 @@ PADS = ("PAD", "SPACE_TO_BATCH_ND")
 
 
 @lowers(*MOVES)
-def move(lowering: Lowering) -> None:
+def move(lowering: Lowering) -> Results:
     """The stored integers are moved as they are; scales on either side do not matter."""
     op = lowering.op
     if any(tensor.dtype == "int4" for tensor in op.reads):
-        _move_packed(lowering)
-        return
+        return _move_packed(lowering)
     inputs = [None if tensor is None else lowering.centered(tensor) for tensor in op.inputs]
     integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
     moved = next((t for t in integers if t.quantization is not None), integers[0])
@@ -39,21 +39,19 @@ def move(lowering: Lowering) -> None:
         raise lowering.declined("it pads a tensor of one zero point to one of another")
     values = lowering.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
     results = zip(values, op.outputs, strict=True)
-    lowering.finish_centered(
-        *(lowering.reinterpreted(value, moved, result) for value, result in results)
-    )
+    return [lowering.reinterpreted(value, moved, result) for value, result in results]
 
 
-def _move_packed(lowering: Lowering) -> None:
+def _move_packed(lowering: Lowering) -> Tensor:
     """Rows of a table that GATHER names; other moves of int4 are unknown."""
     op = lowering.op
     rows = op.name == "GATHER" and not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
     if not rows or not op.operand(0).constant:
         raise lowering.declined("it moves int4, of which only weights and tables are known")
-    gather_packed(lowering, op.operand(0), op.operand(1))
+    return gather_packed(lowering, op.operand(0), op.operand(1))
 
 
-def gather_packed(lowering: Lowering, table: Tensor, indices: Tensor) -> None:
+def gather_packed(lowering: Lowering, table: Tensor, indices: Tensor) -> Tensor:
     """Rows of a table of int4, as int8; LiteRT copies the bytes that hold two integers each."""
     result = lowering.op.output
     check_packed_rows(lowering, table)
@@ -62,7 +60,7 @@ def gather_packed(lowering: Lowering, table: Tensor, indices: Tensor) -> None:
     moved = lowering.add("GATHER", lowering.centered(table), indices, axis=0, batch_dims=0)
     integers = lowering.add(FROM_CENTERED, moved, dtype="int8", zero_point=lowering.zero(result))
     integers.quantization = result.quantization
-    lowering.finish(integers)
+    return integers
 
 
 def check_packed_rows(lowering: Lowering, table: Tensor) -> None:
@@ -82,25 +80,22 @@ def check_packed_rows(lowering: Lowering, table: Tensor) -> None:
 
 
 @lowers("SELECT", "SELECT_V2")
-def select(lowering: Lowering) -> None:
+def select(lowering: Lowering) -> Tensor:
     """The stored integers of either operand; their scales do not matter."""
     op = lowering.op
     choices = (
         lowering.reinterpreted(lowering.centered(tensor), tensor, op.output)
         for tensor in (op.operand(1), op.operand(2))
     )
-    lowering.finish_centered(
-        lowering.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs)
-    )
+    return lowering.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs)
 
 
 @lowers("CONCATENATION", "PACK")
-def join(lowering: Lowering) -> None:
+def join(lowering: Lowering) -> Tensor:
     """Each operand in the quantization of the result."""
     op = lowering.op
     operands = [op.operand(position) for position in range(len(op.inputs))]
-    value = lowering.add(op.name, *(rescaled(lowering, tensor) for tensor in operands), **op.attrs)
-    lowering.finish_centered(value)
+    return lowering.add(op.name, *(rescaled(lowering, tensor) for tensor in operands), **op.attrs)
 
 
 def rescaled(lowering: Lowering, tensor: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from .lowering import EXACT, Lowering, lowers
 
 
 @lowers("LOG_SOFTMAX")
-def log_softmax(lowering: Lowering) -> None:
+def log_softmax(lowering: Lowering) -> Tensor:
     """Less the largest integer of the row and the logarithm of its powers' sum, in float32."""
     source, result = lowering.op.operand(0), lowering.op.output
     scale = lowering.scale(source)
@@ -20,7 +20,7 @@ def log_softmax(lowering: Lowering) -> None:
     total = lowering.add(
         "SUM", lowering.add("tflgpu.look_up", distance, table, offset=0), last, keep_dims=True
     )
-    value = lowering.rounded(
+    return lowering.rounded(
         "tflgpu.requantize_log_softmax",
         x,
         most,
@@ -30,11 +30,10 @@ def log_softmax(lowering: Lowering) -> None:
         ratio=float(scale / lowering.scale(result)),
         scale=float(lowering.scale(result)),
     )
-    lowering.finish_centered(value)
 
 
 @lowers("L2_NORMALIZATION")
-def l2_normalization(lowering: Lowering) -> None:
+def l2_normalization(lowering: Lowering) -> Tensor:
     """Times 1 / sqrt(sum of squares) as a fixed-point number; the result's scale is 1 / 128."""
     source, result = lowering.op.operand(0), lowering.op.output
     x, zero = lowering.centered(source), lowering.constant(0)
@@ -56,5 +55,4 @@ def l2_normalization(lowering: Lowering) -> None:
     else:
         exponent = lowering.add("tflgpu.add_exact", exponent, lowering.constant(7))
     name = "tflgpu.requantize_channels_rounded_twice"
-    value = lowering.rounded(name, zero, x, upper, lower, exponent, bounds=(-128, 127))
-    lowering.finish_centered(value)
+    return lowering.rounded(name, zero, x, upper, lower, exponent, bounds=(-128, 127))

@@ -88,15 +88,13 @@ PAIRS: dict[str, Function] = {
 
 
 @lowers(*PAIRS)
-def pair(lowering: Lowering) -> None:
+def pair(lowering: Lowering) -> Tensor:
     """What the function gives for each two integers."""
     first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     if result.dtype == "bool" and first.dtype == second.dtype == "int16":
-        _compare_int16(lowering)
-        return
+        return _compare_int16(lowering)
     if lowering.op.name == "DIV" and first.dtype == second.dtype == "int16":
-        _divide_int16(lowering)
-        return
+        return _divide_int16(lowering)
     if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
         raise lowering.declined(f"there is no formula for {first.dtype} and {second.dtype}")
     a, b = np.meshgrid(_integers(lowering, first), _integers(lowering, second), indexing="ij")
@@ -108,12 +106,11 @@ def pair(lowering: Lowering) -> None:
     offset = -int(a.min()) * 256 - int(b.min())
     value = lowering.add("tflgpu.look_up", index, table, offset=offset)
     if result.dtype == "bool":
-        lowering.finish(lowering.add("CAST", value, dtype="bool"))
-    else:
-        lowering.finish_centered(value)
+        return lowering.add("CAST", value, dtype="bool")
+    return value
 
 
-def _compare_int16(lowering: Lowering) -> None:
+def _compare_int16(lowering: Lowering) -> Tensor:
     """LiteRT compares the integers, whatever they stand for, unless it asks if they are equal."""
     operands = [lowering.op.operand(position) for position in (0, 1)]
     values = [lowering.centered(operand) for operand in operands]
@@ -126,18 +123,17 @@ def _compare_int16(lowering: Lowering) -> None:
                 values[position] = lowering.add(
                     "tflgpu.look_up", values[position], table, offset=offset
                 )
-    lowering.finish(lowering.add(lowering.op.name, *values, dtype="bool"))
+    return lowering.add(lowering.op.name, *values, dtype="bool")
 
 
-def _divide_int16(lowering: Lowering) -> None:
+def _divide_int16(lowering: Lowering) -> Tensor:
     """A quotient of int16, of which no table could hold all."""
-    value = lowering.rounded(
+    return lowering.rounded(
         "tflgpu.requantize_quotient",
         *(lowering.centered(lowering.op.operand(i)) for i in (0, 1)),
         bounds=lowering.bounds(lowering.op.output, half_away),
         factor=_factor_of_quotients(lowering),
     )
-    lowering.finish_centered(value)
 
 
 def _integers(lowering: Lowering, tensor: Tensor) -> Array:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ir import Tensor
 from ...ops.fixed_point import half_away
 from ...ops.quantized_resize import FIXED_POINT, NEAREST
 from .lowering import Lowering, lowers
 
 
 @lowers("AVERAGE_POOL_2D")
-def average_pool(lowering: Lowering) -> None:
+def average_pool(lowering: Lowering) -> Tensor:
     """Sums of integers, divided with halves away from zero."""
     op = lowering.op
     zero = lowering.zero(op.output)
@@ -19,14 +20,13 @@ def average_pool(lowering: Lowering) -> None:
     low, high = lowering.bounds(op.output, half_away)
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
     image = lowering.centered(op.operand(0))
-    value = lowering.add(
+    return lowering.add(
         "tflgpu.average_pool_integers", image, zero=zero, low=low, high=high, **attrs
     )
-    lowering.finish_centered(value)
 
 
 @lowers("MAX_POOL_2D")
-def max_pool(lowering: Lowering) -> None:
+def max_pool(lowering: Lowering) -> Tensor:
     """The integers stay the same, within the limits of the fused activation."""
     op = lowering.op
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
@@ -38,19 +38,18 @@ def max_pool(lowering: Lowering) -> None:
         low, high = lowering.bounds(op.output, rounding)
         value = lowering.add("MAXIMUM", value, lowering.constant(low))
         value = lowering.add("MINIMUM", value, lowering.constant(high))
-    lowering.finish_centered(value)
+    return value
 
 
 @lowers("RESIZE_BILINEAR")
-def resize_bilinear(lowering: Lowering) -> None:
+def resize_bilinear(lowering: Lowering) -> Tensor:
     """As XNNPACK resizes 8 bits, and LiteRT's own kernels int16 or to a size that is computed."""
     op = lowering.op
     source, size = op.operand(0), op.operand(1)
     image = lowering.centered(source)
     if source.dtype != "int16" and not size.folded:
         value = lowering.add(NEAREST, image, size, **op.attrs)
-        lowering.finish_centered(lowering.reinterpreted(value, source, op.output))
-        return
+        return lowering.reinterpreted(value, source, op.output)
     if source.dtype == "uint8":
         raise lowering.declined("LiteRT resizes uint8 in floats, as the model computes the size")
     # Ties are rounded away from the stored integer 0, wherever the zero point lies.
@@ -59,4 +58,4 @@ def resize_bilinear(lowering: Lowering) -> None:
         FIXED_POINT, lowering.add("tflgpu.add_exact", image, zero), size, **op.attrs
     )
     back = lowering.constant(-lowering.zero(op.output))
-    lowering.finish_centered(lowering.add("tflgpu.add_exact", value, back))
+    return lowering.add("tflgpu.add_exact", value, back)

@@ -26,6 +26,7 @@ from ...ops.recurrent import (
     PROJECTION,
     PROJECTION_BIAS,
 )
+from ..decompose.decomposition import Results
 from ..decompose.recurrent import keep_state, sequence_steps, stacked
 from . import hybrid_recurrent
 from .int16_functions import logistic, tanh
@@ -39,30 +40,28 @@ LOW, HIGH = INTEGERS["int16"]
 
 
 @lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(lowering: Lowering) -> None:
+def sequence_lstm(lowering: Lowering) -> Results:
     """Step by step; one product computes the inputs' contribution to the gates for all steps."""
     if lowering.op.operand(0).dtype not in INTEGERS:
-        hybrid_recurrent.lstm(lowering)
-        return
+        return hybrid_recurrent.lstm(lowering)
     cell = _Cell(lowering)
     results = [cell.step(share) for share in sequence_steps(lowering, cell.projected)]
     cell.keep()
-    lowering.finish_centered(stacked(lowering, results))
+    return stacked(lowering, results)
 
 
 @lowers("LSTM")
-def lstm(lowering: Lowering) -> None:
+def lstm(lowering: Lowering) -> Results:
     """One step of the same."""
     if lowering.op.attrs.get("kernel_type", "FULL") == "BASIC":
         raise lowering.declined("its kernel type is BASIC")
     source = lowering.op.operand(0)
     if source.dtype not in INTEGERS:
-        hybrid_recurrent.lstm(lowering)
-        return
+        return hybrid_recurrent.lstm(lowering)
     cell = _Cell(lowering)
     result = cell.step(cell.projected(lowering.reshape(source, (-1, source.shape[-1]))))
     cell.keep()
-    lowering.finish_centered(lowering.reshape(result, lowering.op.output.shape))
+    return lowering.reshape(result, lowering.op.output.shape)
 
 
 class _Cell:

@@ -15,7 +15,7 @@ from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers
 
 
 @lowers("MEAN", "SUM")
-def mean(lowering: Lowering) -> None:
+def mean(lowering: Lowering) -> Tensor:
     """The sum of the integers, times one float32 factor, plus what the zero points come to."""
     op = lowering.op
     source, result = op.operand(0), op.output
@@ -23,8 +23,7 @@ def mean(lowering: Lowering) -> None:
     if not count:
         raise lowering.declined("it reduces no elements")
     if source.dtype == "int16":
-        (_mean_of_int16 if op.name == "MEAN" else _sum_of_int16)(lowering, count)
-        return
+        return (_mean_of_int16 if op.name == "MEAN" else _sum_of_int16)(lowering, count)
     zeros, zero = count * lowering.zero(source), lowering.zero(result)
     scale = np.float32(lowering.scale(source) / lowering.scale(result))
     if op.name == "MEAN":
@@ -35,7 +34,7 @@ def mean(lowering: Lowering) -> None:
         sums, zeros = _wide_sum(lowering, count), 0
     else:
         sums = lowering.add("SUM", lowering.centered(source), op.operand(1), **_kept(op))
-    value = lowering.add(
+    return lowering.add(
         "tflgpu.requantize_mean",
         sums,
         offset=float(zeros),
@@ -45,7 +44,6 @@ def mean(lowering: Lowering) -> None:
         high=float(high),
         zero=float(zero),
     )
-    lowering.finish_centered(value)
 
 
 def _kept(op: Op) -> dict[str, Any]:
@@ -77,15 +75,14 @@ def _wide_sum(lowering: Lowering, count: int) -> Tensor:
     )
 
 
-def _sum_of_int16(lowering: Lowering, count: int) -> None:
+def _sum_of_int16(lowering: Lowering, count: int) -> Tensor:
     """Rounded to float32, times one float32 factor, ties away from zero."""
     source, result = lowering.op.operand(0), lowering.op.output
     sums, scale = _wide_sum(lowering, count), float(lowering.scale(source) / lowering.scale(result))
-    value = lowering.rounded("tflgpu.rescale", sums, zero=0.0, scale=scale, shift=0.0)
-    lowering.finish_centered(value)
+    return lowering.rounded("tflgpu.rescale", sums, zero=0.0, scale=scale, shift=0.0)
 
 
-def _mean_of_int16(lowering: Lowering, count: int) -> None:
+def _mean_of_int16(lowering: Lowering, count: int) -> Tensor:
     """As LiteRT's own kernels: times a factor that is divided by the count, as an integer."""
     op = lowering.op
     lowering.require_exact(count * BYTE)
@@ -99,11 +96,11 @@ def _mean_of_int16(lowering: Lowering, count: int) -> None:
     ]
     name, operands = "tflgpu.requantize_channels_rounded_twice", as_operands(lowering, [divided])
     value = lowering.rounded(name, *sums, *operands, bounds=INTEGERS["int16"])
-    lowering.finish_centered(lowering.reshape(value, op.output.shape))
+    return lowering.reshape(value, op.output.shape)
 
 
 @lowers("REDUCE_PROD")
-def product(lowering: Lowering) -> None:
+def product(lowering: Lowering) -> Tensor:
     """Scaled after each factor, so that the last factor gives the result's scale."""
     op = lowering.op
     source, result, reduced = op.operand(0), op.output, axes(op)
@@ -123,23 +120,21 @@ def product(lowering: Lowering) -> None:
         low=low,
         high=high,
     )
-    lowering.finish_centered(lowering.reshape(value, result.shape))
+    return lowering.reshape(value, result.shape)
 
 
 @lowers("REDUCE_MAX", "REDUCE_MIN")
-def extreme(lowering: Lowering) -> None:
+def extreme(lowering: Lowering) -> Tensor:
     """Of the stored integers; LiteRT disregards their scales."""
     op = lowering.op
     source = op.operand(0)
     value = lowering.add(op.name, lowering.centered(source), op.operand(1), **op.attrs)
-    lowering.finish_centered(lowering.reinterpreted(value, source, op.output))
+    return lowering.reinterpreted(value, source, op.output)
 
 
 @lowers("ARG_MAX", "ARG_MIN")
-def place(lowering: Lowering) -> None:
+def place(lowering: Lowering) -> Tensor:
     """Integers are in the same order as the real numbers they stand for."""
     op = lowering.op
     values = lowering.centered(op.operand(0))
-    lowering.finish(
-        lowering.several(op.name, (values, *op.inputs[1:]), [op.output.dtype], **op.attrs)[0]
-    )
+    return lowering.several(op.name, (values, *op.inputs[1:]), [op.output.dtype], **op.attrs)[0]

@@ -11,7 +11,7 @@ from .tables import integers, look_up
 
 
 @lowers("LEAKY_RELU")
-def leaky_relu(lowering: Lowering) -> None:
+def leaky_relu(lowering: Lowering) -> Tensor:
     """A fixed-point factor of 8 fractional bits for each sign, where XNNPACK has them."""
     source, result = lowering.op.operand(0), lowering.op.output
     ratio = lowering.scale(source) / lowering.scale(result)
@@ -20,45 +20,43 @@ def leaky_relu(lowering: Lowering) -> None:
     if source.dtype == "int16" or not all(float(abs(slope)) in CONVERSIONS for slope in slopes):
         one = lowering.constant(1)
         # LiteRT multiplies in this order.
-        _by_sign(
+        return _by_sign(
             lowering,
             one,
             float(ratio),
             float(lowering.scale(source) * alpha / lowering.scale(result)),
         )
-        return
     positive, negative = (int(np.rint(np.float32(256) * slope)) for slope in slopes)
     x = integers(lowering).astype(np.int64)
     low, high = lowering.bounds(result)
     rounded = ((x << 7) * np.where(x > 0, positive, negative) + (1 << 14)) >> 15
-    look_up(lowering, np.clip(rounded, low, high))
+    return look_up(lowering, np.clip(rounded, low, high))
 
 
 @lowers("PRELU")
-def prelu(lowering: Lowering) -> None:
+def prelu(lowering: Lowering) -> Tensor:
     """As LiteRT's own kernels compute it: the slopes are integers of their own scale."""
     source, slopes, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     if slopes.dtype == "int16":
         raise lowering.declined("its slopes are int16, whose bytes LiteRT takes for int8")
     scales = [np.float64(lowering.scale(tensor)) for tensor in (source, slopes, result)]
     positive, negative = scales[0] / scales[2], scales[0] * scales[1] / scales[2]
-    _by_sign(lowering, lowering.centered(slopes), float(positive), float(negative))
+    return _by_sign(lowering, lowering.centered(slopes), float(positive), float(negative))
 
 
 @lowers("ABS")
-def absolute(lowering: Lowering) -> None:
+def absolute(lowering: Lowering) -> Tensor:
     """Scaled by a factor that rounds twice."""
     ratio = np.float32(lowering.scale(lowering.op.operand(0)) / lowering.scale(lowering.op.output))
-    _by_sign(lowering, lowering.constant(-1), float(ratio), float(ratio))
+    return _by_sign(lowering, lowering.constant(-1), float(ratio), float(ratio))
 
 
-def _by_sign(lowering: Lowering, slopes: Tensor, above: float, below: float) -> None:
+def _by_sign(lowering: Lowering, slopes: Tensor, above: float, below: float) -> Tensor:
     """Factors that round twice; `below` is of the operand times the slopes."""
-    value = lowering.rounded(
+    return lowering.rounded(
         "tflgpu.requantize_by_sign",
         lowering.centered(lowering.op.operand(0)),
         slopes,
         positive=lowering.fixed_point(above),
         negative=lowering.fixed_point(below),
     )
-    lowering.finish_centered(value)

@@ -23,16 +23,15 @@ SCALE = 32768.0
 
 
 @lowers("SOFTMAX")
-def softmax(lowering: Lowering) -> None:
+def softmax(lowering: Lowering) -> Tensor:
     """Powers of the distance from the largest integer of a row, from a table of 256."""
     source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "int16":
-        _of_int16(lowering)
-        return
+        return _of_int16(lowering)
     factor = np.float32(lowering.scale(source) * np.float32(lowering.op.attrs.get("beta", 0.0)))
     low, high = INTEGERS[result.dtype]
     zero = lowering.zero(result)
-    value = lowering.add(
+    return lowering.add(
         "tflgpu.softmax_integers",
         lowering.centered(source),
         factor=float(factor),
@@ -40,10 +39,9 @@ def softmax(lowering: Lowering) -> None:
         low=float(low - zero),
         high=float(high - zero),
     )
-    lowering.finish_centered(value)
 
 
-def _of_int16(lowering: Lowering) -> None:
+def _of_int16(lowering: Lowering) -> Tensor:
     """As LiteRT's own kernels compute it."""
     op = lowering.op
     source, result = op.operand(0), op.output
@@ -68,7 +66,7 @@ def _of_int16(lowering: Lowering) -> None:
     reciprocal = _looked_up(
         lowering, "reciprocals", place, -(1 << 16), np.append(reciprocals, reciprocals[-1])
     )
-    lowering.finish_centered(lowering.add("tflgpu.share", powers, reciprocal, unit))
+    return lowering.add("tflgpu.share", powers, reciprocal, unit)
 
 
 def _looked_up(lowering: Lowering, name: str, index: Tensor, offset: int, entries: Array) -> Tensor:

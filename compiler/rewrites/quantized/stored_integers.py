@@ -9,7 +9,7 @@ QUOTIENTS = ("FLOOR_DIV", "FLOOR_MOD")
 
 
 @lowers(*QUOTIENTS, "BITWISE_XOR", "RIGHT_SHIFT")
-def of_stored_integers(lowering: Lowering) -> None:
+def of_stored_integers(lowering: Lowering) -> Tensor:
     """The operator on 32-bit integers.
 
     The quotient of the least integer and -1 is the greatest; LiteRT gives that or the least one.
@@ -30,7 +30,7 @@ def of_stored_integers(lowering: Lowering) -> None:
     zero = lowering.zero(result)
     if zero:
         value = lowering.add("SUB", value, lowering.constant(zero, "int32"))
-    lowering.finish_centered(lowering.add("CAST", value, dtype="float32"))
+    return lowering.add("CAST", value, dtype="float32")
 
 
 def stored(lowering: Lowering, tensor: Tensor) -> Tensor:

@@ -19,13 +19,12 @@ from .lowering import INTEGERS, Lowering, lowers
 
 
 @lowers("SVDF")
-def svdf(lowering: Lowering) -> None:
+def svdf(lowering: Lowering) -> Tensor:
     """Sums of products of 16-bit integers, which wrap in 32 bits, are added up as bytes."""
     op = lowering.op
     source, features, ages, state = (op.operand(i) for i in (0, 1, 2, 4))
     if source.dtype not in INTEGERS:
-        hybrid_recurrent.svdf(lowering)
-        return
+        return hybrid_recurrent.svdf(lowering)
     types = [tensor.dtype for tensor in (source, features, ages, state)]
     if types != ["int8", "int8", "int16", "int16"]:
         raise lowering.declined(
@@ -45,7 +44,7 @@ def svdf(lowering: Lowering) -> None:
     name = "tflgpu.requantize_wide_rounded_twice"
     value = _rounded(lowering, name, sums, (state, ages), op.output)
     keep_state(lowering, state, lowering.stored(lowering.reshape(newest, state.shape), state))
-    lowering.finish_centered(value)
+    return value
 
 
 def _features(lowering: Lowering, source: Tensor, weights: Tensor, state: Tensor) -> Tensor:

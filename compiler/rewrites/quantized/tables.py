@@ -7,7 +7,7 @@ from math import erf
 
 import numpy as np
 
-from ...ir import Array, constant
+from ...ir import Array, Tensor, constant
 from ...ops.fixed_point import half_away, wrapped
 from .int16_functions import INT16_FUNCTIONS
 from .int16_lines import all_results
@@ -54,12 +54,11 @@ BY_LINES: dict[str, tuple[Function, int | None]] = {
 
 
 @lowers(*NEAREST_EVEN, *HALF_AWAY)
-def table(lowering: Lowering) -> None:
+def table(lowering: Lowering) -> Tensor:
     """What the function gives for each of the integers."""
     source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "int16":
-        look_up(lowering, int16_entries(lowering))
-        return
+        return look_up(lowering, int16_entries(lowering))
     zero = lowering.zero(result)
     low, high = INTEGERS[result.dtype]
     with np.errstate(all="ignore"):
@@ -72,7 +71,7 @@ def table(lowering: Lowering) -> None:
             y = HALF_AWAY[lowering.op.name](x, lowering).astype(np.float32)
             rounded = half_away(y * inverse) + zero
         entries = np.clip(np.nan_to_num(rounded, nan=low), low, high) - zero
-    look_up(lowering, entries)
+    return look_up(lowering, entries)
 
 
 def integers(lowering: Lowering) -> Array:
@@ -124,30 +123,29 @@ def _by_lines(lowering: Lowering) -> Array:
         )
 
 
-def look_up(lowering: Lowering, entries: Array) -> None:
+def look_up(lowering: Lowering, entries: Array) -> Tensor:
     """Finish with a table of centered results, one for each of the operand's integers."""
     source = lowering.op.operand(0)
     content = constant(f"{lowering.op.output.name}/table", np.asarray(entries, np.float32))
     offset = lowering.zero(source) - INTEGERS[source.dtype][0]
-    value = lowering.add("tflgpu.look_up", lowering.centered(source), content, offset=offset)
-    lowering.finish_centered(value)
+    return lowering.add("tflgpu.look_up", lowering.centered(source), content, offset=offset)
 
 
 @lowers("NEG")
-def negate(lowering: Lowering) -> None:
+def negate(lowering: Lowering) -> Tensor:
     """Of the stored integers, disregarding scales; the least one has no negative and stays."""
     source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "uint8":
         raise lowering.declined("LiteRT does not negate uint8")
     stored = integers(lowering) + lowering.zero(source)
     low, _ = INTEGERS[result.dtype]
-    look_up(lowering, np.where(stored == low, low, -stored) - lowering.zero(result))
+    return look_up(lowering, np.where(stored == low, low, -stored) - lowering.zero(result))
 
 
 @lowers("SQRT")
-def square_root(lowering: Lowering) -> None:
+def square_root(lowering: Lowering) -> Tensor:
     """Divided by the result's scale, and cut off towards zero."""
     with np.errstate(invalid="ignore"):
         roots = np.sqrt(integers(lowering) * lowering.scale(lowering.op.operand(0)))
     quotients = np.nan_to_num(roots / lowering.scale(lowering.op.output))
-    look_up(lowering, np.clip(np.trunc(quotients), *lowering.bounds(lowering.op.output)))
+    return look_up(lowering, np.clip(np.trunc(quotients), *lowering.bounds(lowering.op.output)))
