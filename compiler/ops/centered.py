@@ -4,18 +4,22 @@
     q = tflgpu.from_centered(c) zero_point=-128    int8, uint8 or int16
 
 Whole numbers are exact in float32 up to 2^24, sums of their products too, and zero padding is what
-it is for floats.
+it is for floats. Only int32, which float32 does not hold exactly, is rescaled as it is stored:
+
+    q = tflgpu.rescale_integers(p) from_zero=0 to_zero=-128 multiplier=.. exponent=..
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
+from . import numpy_functions
 from .base import (
     ANY,
     LINEAR,
@@ -104,4 +108,38 @@ define(
 )
 define(
     "QUANTIZE x -> y", same_as_first, dtypes=ANY, versions=3, note="of floats, or to another scale"
+)
+
+
+RESCALE_INTEGERS = "tflgpu.rescale_integers"
+
+
+def _rescaled(op: Op) -> Formula:
+    before, after = op.attrs["from_zero"], op.attrs["to_zero"]
+    multiplier, exponent = op.attrs["multiplier"], op.attrs["exponent"]
+    limits = np.iinfo(op.output.dtype)
+
+    def rescaled(f: Any, v: Any) -> Any:
+        scaled = f.multiply_rounded_twice(v - before, multiplier, exponent)
+        if op.output.dtype != "int32":
+            scaled = f.clamp(scaled, limits.min - after, limits.max - after)
+        return scaled + after
+
+    return rescaled
+
+
+def _build_rescaled(op: Op, target: Target) -> Launch:
+    return linear_launch(op, "elementwise/convert.jinja", variables={"conversion": _rescaled(op)})
+
+
+def _rescale(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [_rescaled(op)(numpy_functions, arrays[0].astype(np.int64)).astype(op.output.dtype)]
+
+
+define(
+    RESCALE_INTEGERS,
+    same_as_first,
+    (row_major("rescale_integers", _build_rescaled),),
+    _rescale,
+    ANY,
 )

@@ -1,9 +1,14 @@
-"""IF, WHILE, STABLEHLO_COMPOSITE and variables, which rewrites resolve; shapes only."""
+"""Operators that rewrites resolve, or that nothing computes; shapes only.
+
+TensorFlow's lists of tensors are those in which loops of recurrent layers collect their results.
+The shape of a list is [length, *entry], as that of its stacked entries; until one is set, [length].
+"""
 
 from __future__ import annotations
 
+from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import ANY, define
+from .base import ANY, declare, define
 
 CONTROL = ("IF", "WHILE")
 """Operators whose results have the shapes of what they run, which the file may not know."""
@@ -48,3 +53,48 @@ for _signature in (
         note="becomes state kept between runs",
         unimplemented_reason="its variable is used in a loop or a branch",
     )
+
+
+RESERVE, SET_ITEM, STACK = (f"FlexTensorList{name}" for name in ("Reserve", "SetItem", "Stack"))
+
+
+def _infer_reserve(op: Op) -> list[Shape]:
+    length = int(op.number(1))
+    if length < 1:
+        raise ModelError(f"operator {op!r} makes a list of {length} entries")
+    return [(length,)]
+
+
+def _infer_set_item(op: Op) -> list[Shape]:
+    shape, place = op.operand(0).shape, op.operand(1).data
+    if not shape or (place is not None and not 0 <= int(place) < shape[0]):
+        raise ModelError(f"operator {op!r} sets entry {place} of a list {list(shape)}")
+    return [(shape[0], *op.operand(2).shape)]
+
+
+def _infer_stack(op: Op) -> list[Shape]:
+    return [op.operand(0).shape]
+
+
+_PLACES = "at places that follow from constants"
+_REASON = "its list's entries are not all set at places that follow from constants"
+
+for _name, _operands, _infer, _note in (
+    (RESERVE, "shape:integer length:integer -> list:variant", _infer_reserve, f"read by {STACK}"),
+    (SET_ITEM, "list:variant place:integer entry -> list:variant", _infer_set_item, _PLACES),
+    (STACK, "list:variant shape:integer -> y", _infer_stack, "becomes PACK"),
+):
+    _signature = f"{_name} {_operands}"
+    define(_signature, _infer, dtypes=ANY, note=_note, unimplemented_reason=_REASON)
+
+
+declare(
+    "HASHTABLE -> handle:resource",
+    "HASHTABLE_FIND handle:resource keys default -> values",
+    "HASHTABLE_IMPORT handle:resource keys values ->",
+    "HASHTABLE_SIZE handle:resource -> size",
+    "MULTINOMIAL logits count:integer -> y",
+    "RANDOM_STANDARD_NORMAL shape:integer -> y",
+    "RANDOM_UNIFORM shape:integer -> y",
+    "UNIQUE x:T -> values:T indices:integer",
+)

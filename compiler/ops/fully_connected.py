@@ -1,8 +1,15 @@
-"""FULLY_CONNECTED: rows times transposed weights [outputs, inputs], as a 1x1 convolution."""
+"""FULLY_CONNECTED: rows times transposed weights [outputs, inputs], as a 1x1 convolution.
+
+tflgpu.fully_connected_blocks has weights whose blocks of inputs have a scale each:
+
+    y = tflgpu.fully_connected_blocks(x, w, scales)    w[outputs, inputs], scales[outputs, blocks]
+
+Its weights are whole numbers, so that they stay packed; kernels multiply them by the scales.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -203,4 +210,41 @@ define(
     IMPLEMENTATIONS,
     versions=14,
     traits=Traits(weights=Weights(0, input_axis=1, summed_axes=(1,))),
+)
+
+
+OF_BLOCKS = "tflgpu.fully_connected_blocks"
+
+
+def _reference_of_blocks(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    x, weights, scales = arrays
+    each = np.repeat(scales, weights.shape[1] // scales.shape[1], 1)
+    return [np.asarray(x @ (weights * each).T, np.float32)]
+
+
+def _whole_blocks(op: Op, target: Target) -> str | None:
+    weights, scales = op.operand(1), op.operand(3)
+    if weights.shape[1] // scales.shape[1] % target.lanes:
+        return f"its blocks are not whole slices of {target.lanes} channels"
+    return None
+
+
+def _tiled_blocks(op: Op, target: Target) -> str | None:
+    return _whole_blocks(op, target) or in_rows(op, target)
+
+
+def _split_blocks(op: Op, target: Target) -> str | None:
+    return _whole_blocks(op, target) or of_a_vector(op, target)
+
+
+define(
+    OF_BLOCKS,
+    infer,
+    (
+        Implementation("split_sums", build_split, _split_blocks),
+        Implementation("split_sums_from_linear", build_split, _split_blocks, reads=LINEAR),
+        TiledImplementation("conv_1x1", build, _tiled_blocks),
+        TiledImplementation("conv_1x1_from_linear", build, _tiled_blocks, reads=LINEAR),
+    ),
+    _reference_of_blocks,
 )

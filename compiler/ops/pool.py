@@ -2,6 +2,12 @@
 
 tflgpu.average_pool_integers has averages of centered integers, rounded to the nearest, halves away.
 LiteRT adds up the integers themselves, so the zero point counts: it decides which way halves go.
+
+MaxPoolingWithArgmax2D keeps where maxima were, and MaxUnpooling2D puts them back; LiteRT's too.
+MediaPipe's operators store the position of a maximum in its window, row * width + column, as a
+float, increased by 0.1 so that truncation recovers it. LiteRtMaxUnpooling2D instead takes int32
+positions in the whole image, (row * width + column) * channels + channel, and ignores positions in
+a channel other than the value's.
 """
 
 from __future__ import annotations
@@ -20,6 +26,9 @@ from .base import (
     define,
     image_launch,
     image_shape,
+    linear_grid,
+    linear_launch,
+    row_major,
 )
 
 
@@ -59,3 +68,82 @@ define(
     versions=3,
     traits=Traits(range=among_operands),
 )
+
+
+def _infer_pool(op: Op) -> list[Shape]:
+    return infer(op) * 2
+
+
+def _pool(op: Op, target: Target) -> Launch:
+    values, places = op.outputs
+    return Launch(
+        "pool/max_pool_places.jinja",
+        linear_grid(values.elements),
+        {"x": op.operand(0)},
+        {"y": values, "places": places},
+        variables={"window": window(op)},
+        flops=values.elements * window(op).height * window(op).width,
+    )
+
+
+def _unpooled(op: Op) -> tuple[Shape, Window]:
+    """The shape of the values, which their positions share, and the pool's window (ModelError)."""
+    image = image_shape(op)
+    if op.operand(1).shape != image:
+        raise op.invalid(
+            f"positions {list(op.operand(1).shape)} must have the shape of the values {list(image)}"
+        )
+    return image, window(op)
+
+
+def _infer_unpool(op: Op) -> list[Shape]:
+    (batch, rows, columns, channels), window = _unpooled(op)
+    return [(batch, rows * window.height, columns * window.width, channels)]
+
+
+def _infer_flat_unpool(op: Op) -> list[Shape]:
+    (batch, rows, columns, channels), window = _unpooled(op)
+    if op.attrs.get("padding", "SAME") == "SAME":
+        return [(batch, rows * window.stride_y, columns * window.stride_x, channels)]
+    height = (rows - 1) * window.stride_y + window.height
+    return [(batch, height, (columns - 1) * window.stride_x + window.width, channels)]
+
+
+def _before(op: Op, axis: int, size: int, stride: int) -> int:
+    """The padding before the axis that the corresponding pool had."""
+    if op.attrs.get("padding", "SAME") != "SAME":
+        return 0
+    pooled, whole = op.operand(0).shape[axis], op.output.shape[axis]
+    return max((pooled - 1) * stride + size - whole, 0) // 2
+
+
+def _unpool(op: Op, target: Target) -> Launch:
+    size = window(op)
+    variables = {
+        "window": size,
+        "top": _before(op, 1, size.height, size.stride_y),
+        "left": _before(op, 2, size.width, size.stride_x),
+    }
+    reads = {"x": op.operand(0), "places": op.operand(1)}
+    return linear_launch(op, "pool/max_unpool.jinja", reads=reads, variables=variables)
+
+
+def _flat_unpool(op: Op, target: Target) -> Launch:
+    reads = {"x": op.operand(0), "places": op.operand(1)}
+    grid = linear_grid(op.output.shape[0] * op.output.shape[3])
+    return Launch.of(op, "pool/max_unpool_flat.jinja", grid, reads=reads, heavy=True)
+
+
+define(
+    "LiteRtMaxUnpooling2D x places -> y",
+    _infer_flat_unpool,
+    (row_major("max_unpool_flat", _flat_unpool, fuses=False),),
+    None,
+    ("float32", "int32"),
+)
+define(
+    "MaxPoolingWithArgmax2D x -> values places",
+    _infer_pool,
+    (row_major("max_pool_places", _pool, fuses=False),),
+)
+define("MaxUnpooling2D x places -> y", _infer_unpool, (row_major("max_unpool", _unpool),))

@@ -24,7 +24,7 @@ from . import numpy_functions
 from .base import Implementation, Launch, as_inferred, define, row_major
 from .elementwise import ELEMENTWISE, flattens, rank_fits
 from .lines import LARGEST, SMALLEST, Lines
-from .row_rounding import ROW_ROUNDING
+from .rounding import ROW_ROUNDING
 
 ROW_SCALES = "tflgpu.row_scales"
 QUANTIZED_ROWS = "tflgpu.quantized_rows"

@@ -9,31 +9,25 @@ from .canonicalize.eliminate_dead_code import eliminate_dead_code
 from .canonicalize.infer_and_fold import infer_and_fold
 from .canonicalize.inline_subgraphs import inline_subgraphs
 from .canonicalize.resolve_control_flow import resolve_control_flow
-from .decompose.decompose_operators import decompose_operators
-from .decompose.depthwise_to_grouped import depthwise_to_grouped
+from .decompose.convolution import depthwise_to_grouped, transpose_conv_to_conv
+from .decompose.decomposition import decompose_operators
 from .decompose.dequantize_constants import dequantize_constants
 from .decompose.pack_to_concat import pack_to_concat
 from .decompose.reshape_fully_connected import reshape_fully_connected
 from .decompose.resolve_variables import resolve_variables
 from .decompose.split_activation import split_activation
 from .decompose.split_directions import split_directions
-from .decompose.transpose_conv_to_conv import transpose_conv_to_conv
 from .fold.add_fully_connected import add_fully_connected
-from .fold.concat_to_pad import concat_to_pad
 from .fold.fold_constants import fold_constants
 from .fold.fold_into_table import fold_into_table
-from .fold.fold_pad_into_add import fold_pad_into_add
-from .fold.fold_pad_into_conv import fold_pad_into_conv
-from .fold.fold_pad_into_pool import fold_pad_into_pool
-from .fold.fold_scale_before_conv import fold_scale_before_conv
-from .fold.fold_scale_into_conv import fold_scale_into_conv
+from .fold.fold_pads import concat_to_pad, fold_pad_into_add, fold_pad_into_conv, fold_pad_into_pool
+from .fold.fold_scales import fold_scale_before_conv, fold_scale_into_conv
 from .fold.pool_to_mean import pool_to_mean
 from .fuse.fold_gate_into_conv import fold_gate_into_conv
 from .fuse.fuse_depthwise import fuse_depthwise
-from .fuse.fuse_elementwise import fuse_elementwise
+from .fuse.fuse_elementwise import fuse_elementwise, fuse_second_output
 from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
 from .fuse.fuse_row_scales import fuse_row_scales
-from .fuse.fuse_second_output import fuse_second_output
 from .fuse.join_gated_layers import join_gated_layers
 from .fuse.join_projections import join_projections
 from .fuse.join_rotations import join_rotations
@@ -45,21 +39,20 @@ from .fuse.split_large_weights import split_large_weights
 from .fuse.split_reduction import split_reduction
 from .fuse.update_in_place import update_in_place
 from .layout.align_unit_axes import align_unit_axes
-from .layout.cut_axes import cut_axes
-from .layout.drop_identity import drop_identity
+from .layout.around_reshapes import cut_axes, merge_around_reshape, move_reshapes
 from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
-from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
-from .layout.fold_transpose_into_weights import fold_transpose_into_weights
+from .layout.fold_transposes import fold_transpose_into_reduction, fold_transpose_into_weights
 from .layout.keep_reduced_axes import keep_reduced_axes
-from .layout.merge_around_reshape import merge_around_reshape
-from .layout.merge_concats import merge_concats
-from .layout.merge_reshapes import merge_reshapes
-from .layout.merge_transposes import merge_transposes
-from .layout.move_reshapes import move_reshapes
+from .layout.merge_moves import (
+    drop_identity,
+    merge_concats,
+    merge_reshapes,
+    merge_transposes,
+    transpose_to_reshape,
+)
 from .layout.move_transposes import move_transposes
 from .layout.quantize_before_moves import quantize_before_moves
 from .layout.take_parts_of_concat import take_parts_of_concat
-from .layout.transpose_to_reshape import transpose_to_reshape
 from .layout.turn_second_matrix import turn_second_matrix
 from .quantized.lower_quantized import lower_quantized
 from .quantized.store_integers import store_integers

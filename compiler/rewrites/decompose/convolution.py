@@ -1,13 +1,17 @@
-"""Convolutions whose weights or bias are computed while the model runs."""
+"""Convolutions with computed weights or bias, and those that a plain convolution computes, too."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...ir import Tensor
-from ...ops import conv, depthwise_conv
+import numpy as np
+
+from ...ir import Graph, Op, Tensor, constant
+from ...ops import conv, depthwise_conv, transpose_conv
 from ...ops.base import Window
+from ..rewrite import Declined, rewrite
 from .decomposition import Decomposition, decomposes
+from .dilate import spread, surround
 
 
 @decomposes("CONV_2D")
@@ -113,3 +117,75 @@ def _tap(
     ends = (*end[:3], tensor.shape[3])
     edges = (here.constant(list(values), "int32") for values in (begin, ends, steps))
     return here.add("STRIDED_SLICE", tensor, *edges)
+
+
+@decomposes("TRANSPOSE_CONV", "Convolution2DTransposeBias")
+def computed_transposed_weights(here: Decomposition) -> Tensor | str:
+    """With zeros between the input pixels, it becomes a convolution with a flipped window."""
+    op = here.op
+    weights, bias = op.operand(1), op.input(transpose_conv.bias_position(op))
+    if weights.constant:
+        return bias_apart(here, transpose_conv.bias_position(op))
+    window = transpose_conv.window(op)
+    image = transpose_conv.input_image(op)
+    image = spread(here, image, (1, window.stride_y, window.stride_x, 1))
+    top, left = window.height - 1 - window.top, window.width - 1 - window.left
+    # A window for each pixel of the result.
+    bottom, right = (
+        result + size - 1 - before - given
+        for result, size, before, given in zip(
+            op.output.shape[1:3], weights.shape[1:3], (top, left), image.shape[1:3], strict=True
+        )
+    )
+    image = surround(here, image, [(0, 0), (top, bottom), (left, right), (0, 0)])
+    flipped = here.add("REVERSE_V2", weights, here.constant([1], "int32"))
+    flipped = here.add("REVERSE_V2", flipped, here.constant([2], "int32"))
+    options: dict[str, Any] = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
+    return here.add("CONV_2D", image, flipped, bias, **options)
+
+
+@rewrite("DEPTHWISE_CONV_2D", required=True)
+def depthwise_to_grouped(graph: Graph, op: Op) -> Declined | None:
+    """One with several outputs per channel becomes a grouped convolution.
+
+    y = DEPTHWISE_CONV_2D(x, w[1,h,w,C*m])   becomes   y = CONV_2D(x, w[C*m,h,w,1])
+    """
+    weights = op.operand(1)
+    if weights.shape[3] == op.operand(0).shape[3]:
+        return Declined("it has one output per channel")
+    if weights.data is None:
+        return Declined("the weights are computed while the model runs")
+    grouped = np.ascontiguousarray(weights.data.transpose(3, 1, 2, 0))
+    op.name = "CONV_2D"
+    op.attrs = {key: value for key, value in op.attrs.items() if key != "depth_multiplier"}
+    tensor = constant(f"{weights.name}/grouped", grouped)
+    graph.set_inputs(op, (op.inputs[0], tensor, *op.inputs[2:]))
+    return None
+
+
+@rewrite({"TRANSPOSE_CONV", "Convolution2DTransposeBias"})
+def transpose_conv_to_conv(graph: Graph, op: Op) -> Declined | None:
+    """One with stride 1 becomes a convolution with a flipped window.
+
+    y = TRANSPOSE_CONV(x, w[O,h,w,I]), stride 1   becomes   y = CONV_2D(x, w[O,-h,-w,I])
+    """
+    shape, image, weights = transpose_conv.window(op), transpose_conv.input_image(op), op.operand(1)
+    if (shape.stride_y, shape.stride_x) != (1, 1):
+        return Declined("the stride is not 1")
+    if weights.data is None:
+        return Declined("the weights are computed while the model runs")
+    sizes = zip(op.output.shape[1:3], image.shape[1:3], weights.shape[1:3], strict=True)
+    before = (shape.height - 1 - shape.top, shape.width - 1 - shape.left)
+    after = [
+        outputs + size - 1 - inputs - first
+        for (outputs, inputs, size), first in zip(sizes, before, strict=True)
+    ]
+    if min(*before, *after) < 0:
+        return Declined("some input pixels do not contribute to the output")
+    flipped = constant(f"{weights.name}/flipped", np.ascontiguousarray(weights.data[:, ::-1, ::-1]))
+    bias = op.input(transpose_conv.bias_position(op))
+    op.name = "CONV_2D"
+    padding = ((before[0], after[0]), (before[1], after[1]))
+    op.attrs = {"padding": padding, "stride_h": 1, "stride_w": 1}
+    graph.set_inputs(op, (image, flipped, *([bias] if bias else [])))
+    return None

@@ -1,8 +1,8 @@
-"""The builder that decompositions are written with, and their registry."""
+"""The builder that decompositions are written with, their registry, and the pass that runs them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...ops import OPS
 from ...ops.cast import KEEP
 from ...target import Target
 from ..fold.fold_constants import computed, known
+from ..rewrite import Attempt, graph_rewrite, invalid_operator
 
 LAST = 2**30
 """The index of operators that run after all others."""
@@ -135,3 +136,26 @@ def decomposes(*names: str) -> Callable[[D], D]:
         return function
 
     return register
+
+
+@graph_rewrite(required=True)
+def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Until nothing is left to decompose: new operators may be decomposed in turn.
+
+        y = L2_NORMALIZATION(x)
+        becomes   y = DIV(x, MAXIMUM(1e-6, SQRT(SUM(SQUARE(x)))))
+
+    ModelError if operands or options are invalid, UnsupportedError if an operator cannot be split.
+    """
+    declined: set[Op] = set()
+    while waiting := [op for op in graph.ops if op.name in DECOMPOSITIONS and op not in declined]:
+        for op in waiting:
+            decomposition = Decomposition(graph, op, target)
+            with invalid_operator(op):
+                found = DECOMPOSITIONS[op.name](decomposition)
+            if isinstance(found, str):
+                yield Attempt((op,), found)
+                declined.add(op)
+            else:
+                yield Attempt((op,))
+                decomposition.apply(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.tensor_list import RESERVE, SET_ITEM, STACK
+from ...ops.control_flow import RESERVE, SET_ITEM, STACK
 from .decomposition import Decomposition, decomposes
 
 

@@ -1,18 +1,8 @@
-"""Elementwise operators join the epilogue of the operator that computes their operand.
-
-    t = CONV_2D(x, w)   y = ADD(t, r)   z = RELU(y)
-    becomes   z = { t = CONV_2D(x, w) | y = ADD(t, r) | z = RELU(y) }
-
-    s = LOGISTIC(x)   y = MUL(x, s)      with x = CONV_2D(i, w) read by nothing else
-    becomes   y = { x = CONV_2D(i, w) | s = LOGISTIC(x) | y = MUL(x, s) }
-
-If several producers could host an operator, the one that runs last does, because the other operands
-are available by then. The other operands may broadcast, but the host's result may not.
-"""
+"""Elementwise operators join the epilogue of the operator that computes their operand."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 
 from ...ir import Graph, Op, fuse
 from ...ops import OPS
@@ -28,7 +18,18 @@ drivers take to compile it, which grows faster than its length."""
 
 @graph_rewrite()
 def fuse_elementwise(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """In the order of execution, so that epilogues grow operator by operator.
+    """Elementwise operators join the epilogue of the operator that computes their operand.
+
+        t = CONV_2D(x, w)   y = ADD(t, r)   z = RELU(y)
+        becomes   z = { t = CONV_2D(x, w) | y = ADD(t, r) | z = RELU(y) }
+
+        s = LOGISTIC(x)   y = MUL(x, s)      with x = CONV_2D(i, w) read by nothing else
+        becomes   y = { x = CONV_2D(i, w) | s = LOGISTIC(x) | y = MUL(x, s) }
+
+    If several producers could host an operator, the one that runs last does, because the other
+    operands are available by then. The other operands may broadcast, but the host's result may not.
+
+    In the order of execution, so that epilogues grow operator by operator.
 
     Fusing an operator may make the fused operator the only reader of another operand, so it is
     tried again. That is how diamonds such as x * LOGISTIC(x) end up in one kernel.
@@ -94,3 +95,54 @@ def append(graph: Graph, host: Op, op: Op, keep: bool = False) -> Op:
     graph.remove(op)
     graph.remove(host)
     return graph.add(fused)
+
+
+@graph_rewrite()
+def fuse_second_output(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """An elementwise operator joins its producer's epilogue even if others also read the operand.
+
+        t = CONV_2D(x, w)   y = PRELU(t, a)   z = MAX_POOL_2D(t)
+        becomes   y, t = { t = CONV_2D(x, w) | y = PRELU(t, a) }   z = MAX_POOL_2D(t)
+
+    The kernel stores both values, so that no second kernel has to read one to compute the other.
+    The operator's other operands must be computed before the kernel runs.
+
+    For the elementwise operators that remain after elementwise fusion.
+    """
+    begun = {op: position for position, op in enumerate(graph.ops)}
+    ends = dict(begun)
+    for op in list(begun):
+        if op.name not in ELEMENTWISE or op not in graph:
+            continue
+        producers = {host for tensor in op.reads if (host := graph.producer(tensor))}
+        for host in sorted(producers, key=begun.__getitem__, reverse=True):
+            if graph.only_reader(host.output) is op:
+                continue
+            reason = _second_unsupported_reason(graph, host, op, target, begun, ends)
+            yield Attempt((host, op), reason)
+            if reason is None:
+                fused = append(graph, host, op, keep=True)
+                begun[fused], ends[fused] = begun[host], ends[op]
+                break
+
+
+def _second_unsupported_reason(
+    graph: Graph,
+    host: Op,
+    op: Op,
+    target: Target,
+    begun: Mapping[Op, int],
+    ends: Mapping[Op, int],
+) -> str | None:
+    """Why `host` cannot compute `op` in addition to its own result; None if it can.
+
+    `begun` and `ends` are the first and last position, in the original order of execution, of the
+    operators in a kernel. A kernel that ends before the host begins cannot depend on the host, so
+    that fusing creates no cycle.
+    """
+    if len(op.outputs) > 1:
+        return "it already has two outputs"
+    others = [graph.producer(tensor) for tensor in op.reads if tensor is not host.output]
+    if any(other is not None and ends[other] >= begun[host] for other in others):
+        return "another operand may not be computed before the kernel runs"
+    return kernel_unsupported_reason(host, op, target, keep=True)

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...ir import FusedOp, Graph, Op, Tensor
-from ...ops.fully_connected import shares_sums
-from ...ops.fully_connected_blocks import NAME as OF_BLOCKS
+from ...ops.fully_connected import OF_BLOCKS, shares_sums
 from ...ops.normalized_product import NAME as NORMALIZED
 from ...ops.normalized_product import read_again
 from ...target import Target

@@ -21,7 +21,7 @@ from ...ops import RESHAPES
 from ...ops.attention import NAME
 from ...ops.base import bhwc
 from ...ops.elementwise import ELEMENTWISE
-from ...ops.fully_connected_blocks import NAME as OF_BLOCKS
+from ...ops.fully_connected import OF_BLOCKS
 from ...ops.rotation import NAME as ROTATION
 from ...target import Target
 from ..joined_layers import joined_tables

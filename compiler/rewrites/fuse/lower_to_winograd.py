@@ -18,7 +18,7 @@ from ...ops import winograd
 from ...ops.base import sliced_bytes
 from ...ops.conv import groups, window
 from ...ops.weights import constant_weights
-from ...ops.winograd_steps import INPUT, OUTPUT, PRODUCT
+from ...ops.winograd import INPUT, OUTPUT, PRODUCT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 

@@ -21,7 +21,7 @@ from ...ops.reduce import REDUCTIONS
 from ...ops.transpose import permutation
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
-from .fold_transpose_into_reduction import keeps_order
+from .fold_transposes import keeps_order
 from .permutable import images, is_permutable, permuted_attrs, permuted_constants
 
 

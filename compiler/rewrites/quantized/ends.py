@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.rescale_integers import RESCALE_INTEGERS
+from ...ops.centered import RESCALE_INTEGERS
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
 from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, beyond_blocks

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Op, Tensor
-from ...ops.fully_connected_blocks import NAME as OF_BLOCKS
+from ...ops.fully_connected import OF_BLOCKS
 from ...ops.row_scales import ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, rounded_to_bfloat16, scales_of_blocks
 from .lowering import EXACT, Lowering

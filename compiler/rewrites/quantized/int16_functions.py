@@ -1,8 +1,10 @@
-"""LOGISTIC and TANH of int16, as LiteRT's own kernels compute them.
+"""Functions of int16, as LiteRT's own kernels compute them.
 
-A scale that is a power of two takes gemmlowp's polynomials in 16 bits of fixed point; any other one
-a table of the logistic function, with straight lines between its entries.
-"""
+For LOGISTIC and TANH, a scale that is a power of two takes gemmlowp's polynomials in 16 bits of
+fixed point; any other one straight lines between the entries of a table of the logistic function.
+
+Other functions are 512 straight lines. The ends of each are moved by half of what it is off in its
+middle, and lie between neighbours by 7 fractional bits."""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir import Array
-from ...ops.fixed_point import saturated, shift_away, upper_half
+from ...ops.fixed_point import half_away, saturated, shift_away, upper_half
+from .lowering import INTEGERS
 
 ONE = 32767
 """The greatest number of 15 fractional bits, which stands for 1."""
@@ -126,3 +129,40 @@ INT16_FUNCTIONS = {
     "LOGISTIC": Int16Function(logistic, (1.0,), logistic_by_lines),
     "TANH": Int16Function(lambda x: tanh(saturated(x)), (1.0, 2.0), tanh_by_lines),
 }
+
+
+COUNT = 512
+LEAST, MOST = INTEGERS["int16"]
+
+
+def all_results(
+    function: Callable[[Array], Array],
+    low: float,
+    high: float,
+    scale: float,
+    real: type[np.float32] | type[np.float64] = np.float64,
+) -> Array:
+    """What the lines give for each int16, of shape [65536] and dtype int64.
+
+    The integers stand for evenly spaced numbers from `low` to `high`; results are `scale` times the
+    function, computed in the type `real`.
+    """
+    step = real((real(high) - real(low)) / real(COUNT))
+    numbers: Array = np.arange(COUNT + 1).astype(real)
+    ends: Array = (real(low) + numbers * step).astype(real)
+    starts, nexts = ends[:-1], ends[1:]
+
+    def scaled(places: Array) -> Array:
+        values: Array = function(places).astype(real)
+        return np.asarray(values * real(scale), real)
+
+    exact: Array = half_away(scaled(starts)).astype(real)
+    middle = half_away(scaled((starts + real(step / real(2))).astype(real)))
+    drawn = half_away(((scaled(nexts) + exact) / real(2)).astype(real))
+    moved = np.append(exact - half_away((drawn - middle) / 2), half_away(scaled(np.array([high]))))
+    # Between infinite ends a line is none, and converted to 0.
+    table = np.clip(np.nan_to_num(moved), LEAST, MOST).astype(np.int64)
+    places = np.arange(MOST - LEAST + 1)
+    first, part = places >> 7, places & 127
+    slopes = np.diff(table).astype(np.int16).astype(np.int64)
+    return np.asarray(table[first] + ((slopes[first] * part + 64) >> 7))

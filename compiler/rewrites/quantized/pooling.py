@@ -6,7 +6,7 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.fixed_point import half_away
-from ...ops.quantized_resize import FIXED_POINT, NEAREST
+from ...ops.resize import FIXED_POINT, NEAREST
 from .lowering import Lowering, lowers
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from ...ops.fixed_point import half_away, wrapped
-from .int16_functions import INT16_FUNCTIONS
-from .int16_lines import all_results
+from .int16_functions import INT16_FUNCTIONS, all_results
 from .lowering import INTEGERS, Lowering, lowers
 
 Function = Callable[[Array, Lowering], Array]

@@ -11,7 +11,7 @@ from graphs import Input, known, typed
 from rewriting import assert_becomes, assert_declines, rewritten
 
 from tflgpu.compiler.errors import ModelError
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 DECOMPOSITIONS = {
     "ADD_N": (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rewriting import assert_becomes, assert_declines, rewritten
 
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 
 def product(first: str, second: str, adj_y: bool = False) -> str:

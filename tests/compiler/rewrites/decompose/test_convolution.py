@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriting import assert_becomes, assert_declines, operators
 
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 
 def convolution(channels: int, weights: str = "input", bias: str = "constant") -> str:

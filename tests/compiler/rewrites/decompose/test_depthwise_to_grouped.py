@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
-from tflgpu.compiler.rewrites.decompose.depthwise_to_grouped import depthwise_to_grouped
+from tflgpu.compiler.rewrites.decompose.convolution import depthwise_to_grouped
 
 SEVERAL = """
     input x float32[1,5,7,7]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rewriting import assert_becomes, assert_declines
 
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 
 def taken(places: str, axis: int = 1, batch_dims: int = 0, kind: str = "constant") -> str:

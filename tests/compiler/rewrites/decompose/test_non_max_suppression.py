@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rewriting import rewritten
 
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 BOXES = """
     input b float32[7,4]

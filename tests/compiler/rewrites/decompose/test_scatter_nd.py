@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rewriting import assert_becomes, assert_declines
 
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 
 def scatter(places: str, rows: int = 6000, kind: str = "constant") -> str:

@@ -6,7 +6,7 @@ import pytest
 from rewriting import assert_becomes, assert_declines, rewritten
 
 from tflgpu.compiler import ModelError, UnsupportedError
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 ROWS = """
     input x float32[2,6,3]

@@ -16,7 +16,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import ModelError, UnsupportedError
 from tflgpu.compiler.ir import Shape
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 from tflgpu.compiler.target import Target
 
 OF_FOUR_AXES = Axes(*[(0, 1, 2, 3, 4, 5)] * 3)

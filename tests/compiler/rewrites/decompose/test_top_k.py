@@ -6,7 +6,7 @@ import pytest
 from graphs import largest, x
 from rewriting import assert_becomes, assert_declines, compiled, operators
 
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 
 def test_the_steps() -> None:

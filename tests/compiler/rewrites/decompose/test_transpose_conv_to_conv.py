@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
-from tflgpu.compiler.rewrites.decompose.transpose_conv_to_conv import transpose_conv_to_conv
+from tflgpu.compiler.rewrites.decompose.convolution import transpose_conv_to_conv
 
 STRIDE_1 = """
     input x float32[1,7,5,3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewriting import rewritten
 
 from tflgpu.compiler.ir import Graph
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 SOURCE = """
     input x float32[2,4,7,5,3]

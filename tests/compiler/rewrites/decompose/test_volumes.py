@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriting import assert_declines, rewritten
 
-from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 SOURCE = """
     input x float32[2,5,7,4,3]

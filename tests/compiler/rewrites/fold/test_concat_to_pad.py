@@ -9,7 +9,7 @@ from cases.convolutions import conv, window
 from graphs import Value, call, w, x
 from rewriting import assert_agrees, assert_becomes, assert_declines
 
-from tflgpu.compiler.rewrites.fold.concat_to_pad import concat_to_pad
+from tflgpu.compiler.rewrites.fold.fold_pads import concat_to_pad
 
 ZEROS = """
     input x float32[1,7,5,3]

@@ -9,7 +9,7 @@ from cases.convolutions import conv
 from graphs import Value, call, number, table, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, kernels, operators
 
-from tflgpu.compiler.rewrites.fold.fold_pad_into_add import fold_pad_into_add
+from tflgpu.compiler.rewrites.fold.fold_pads import fold_pad_into_add
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
 
 SUM = """

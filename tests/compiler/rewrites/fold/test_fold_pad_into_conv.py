@@ -10,7 +10,7 @@ from graphs import Value, call, number, table, w, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, operators
 
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.rewrites.fold.fold_pad_into_conv import fold_pad_into_conv
+from tflgpu.compiler.rewrites.fold.fold_pads import fold_pad_into_conv
 
 VALID = window("VALID")
 POOL = {"padding": "VALID", "filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}

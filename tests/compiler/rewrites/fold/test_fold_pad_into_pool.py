@@ -12,7 +12,7 @@ from cases.quantized_layers import bias, weights
 from graphs import Value, call, number, quantized, table, x, xq
 from rewriting import assert_agrees, assert_becomes, assert_declines, kernels, operators
 
-from tflgpu.compiler.rewrites.fold.fold_pad_into_pool import fold_pad_into_pool
+from tflgpu.compiler.rewrites.fold.fold_pads import fold_pad_into_pool
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 
 LOWEST = float(np.finfo(np.float32).min)

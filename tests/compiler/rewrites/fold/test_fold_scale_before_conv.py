@@ -10,7 +10,7 @@ from cases.convolutions import conv, window
 from graphs import Value, call, ints, w, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, operators, rewritten
 
-from tflgpu.compiler.rewrites.fold.fold_scale_before_conv import fold_scale_before_conv
+from tflgpu.compiler.rewrites.fold.fold_scales import fold_scale_before_conv
 
 VALID = window("VALID")
 

@@ -11,8 +11,7 @@ from graphs import Value, call, ints, w, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, kernels, operators, rewritten
 
 from tflgpu.compiler.ir import Shape
-from tflgpu.compiler.rewrites.fold.fold_scale_before_conv import fold_scale_before_conv
-from tflgpu.compiler.rewrites.fold.fold_scale_into_conv import fold_scale_into_conv
+from tflgpu.compiler.rewrites.fold.fold_scales import fold_scale_before_conv, fold_scale_into_conv
 
 FUNCTIONS = {"MUL": np.multiply, "DIV": np.divide, "ADD": np.add, "SUB": np.subtract}
 

@@ -9,8 +9,7 @@ from cases.convolutions import conv
 from graphs import Value, call, ints, reshape, typed, w, x
 from rewriting import assert_agrees, assert_becomes, kernels, operators, reasons, rewritten
 
-from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
-from tflgpu.compiler.rewrites.fuse.fuse_second_output import fuse_second_output
+from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise, fuse_second_output
 
 CONV = "padding=VALID stride_h=1 stride_w=1"
 

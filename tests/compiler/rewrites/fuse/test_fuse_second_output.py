@@ -8,8 +8,7 @@ import pytest
 from graphs import Value, call, ints, w, x
 from rewriting import assert_agrees, compiled, kernels, operators, reasons, rewritten
 
-from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
-from tflgpu.compiler.rewrites.fuse.fuse_second_output import fuse_second_output
+from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise, fuse_second_output
 
 PASSES = (fuse_elementwise, fuse_second_output)
 STEPS = {"padding": "SAME", "stride_h": 1, "stride_w": 1}

@@ -12,7 +12,7 @@ from tflgpu.compiler.rewrites.fuse.join_projections import join_projections
 from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
     eliminate_common_subexpressions,
 )
-from tflgpu.compiler.rewrites.layout.transpose_to_reshape import transpose_to_reshape
+from tflgpu.compiler.rewrites.layout.merge_moves import transpose_to_reshape
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
 

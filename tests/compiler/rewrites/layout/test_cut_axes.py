@@ -7,7 +7,7 @@ from pathlib import Path
 from graphs import Value, call, reshape, transpose, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, kernels
 
-from tflgpu.compiler.rewrites.layout.cut_axes import cut_axes
+from tflgpu.compiler.rewrites.layout.around_reshapes import cut_axes
 
 
 def pixel_shuffle(batches: int, channels: int, height: int, width: int, n: int) -> Value:

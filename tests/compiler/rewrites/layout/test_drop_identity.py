@@ -6,8 +6,7 @@ import pytest
 from graphs import call, ints, parts, transpose, x
 from rewriting import assert_becomes, operators, rewritten
 
-from tflgpu.compiler.rewrites.layout.drop_identity import drop_identity
-from tflgpu.compiler.rewrites.layout.merge_transposes import merge_transposes
+from tflgpu.compiler.rewrites.layout.merge_moves import drop_identity, merge_transposes
 
 CONSTANTS = """
     constant order int32[4] = 0, 1, 2, 3

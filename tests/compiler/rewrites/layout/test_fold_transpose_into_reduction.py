@@ -12,9 +12,7 @@ from graphs import Value, call, ints, transpose, x
 from graphs.channels_first import FIRST
 from rewriting import assert_becomes, assert_declines, operators
 
-from tflgpu.compiler.rewrites.layout.fold_transpose_into_reduction import (
-    fold_transpose_into_reduction,
-)
+from tflgpu.compiler.rewrites.layout.fold_transposes import fold_transpose_into_reduction
 
 
 def averaged(keep: bool, *axes: int) -> Value:

@@ -13,7 +13,7 @@ from graphs import Value, call, reshape, transpose, w, x
 from graphs.channels_first import FIRST
 from rewriting import assert_declines, operators, rewritten
 
-from tflgpu.compiler.rewrites.layout.fold_transpose_into_weights import fold_transpose_into_weights
+from tflgpu.compiler.rewrites.layout.fold_transposes import fold_transpose_into_weights
 
 
 def flattened(weights: Value | None = None) -> Value:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from graphs import reshape, transpose, x
 from rewriting import assert_becomes, assert_declines, operators
 
-from tflgpu.compiler.rewrites.layout.drop_identity import drop_identity
-from tflgpu.compiler.rewrites.layout.merge_around_reshape import merge_around_reshape
+from tflgpu.compiler.rewrites.layout.around_reshapes import merge_around_reshape
+from tflgpu.compiler.rewrites.layout.merge_moves import drop_identity
 
 
 def test_the_first_transpose_moves_after_the_reshape() -> None:

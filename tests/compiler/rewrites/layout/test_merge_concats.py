@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
-from tflgpu.compiler.rewrites.layout.merge_concats import merge_concats
+from tflgpu.compiler.rewrites.layout.merge_moves import merge_concats
 
 INPUTS = """
     input a float32[1,2,5]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rewriting import assert_agrees, assert_becomes, rewritten
 
-from tflgpu.compiler.rewrites.layout.merge_reshapes import merge_reshapes
+from tflgpu.compiler.rewrites.layout.merge_moves import merge_reshapes
 
 PAIR = """
     input x float32[1,7,5,3]

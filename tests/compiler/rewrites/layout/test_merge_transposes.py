@@ -8,7 +8,7 @@ import numpy as np
 from graphs import call, transpose, x
 from rewriting import assert_agrees, operators, rewritten
 
-from tflgpu.compiler.rewrites.layout.merge_transposes import merge_transposes
+from tflgpu.compiler.rewrites.layout.merge_moves import merge_transposes
 
 FIRST = (0, 3, 1, 2)
 

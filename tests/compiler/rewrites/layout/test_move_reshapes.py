@@ -12,7 +12,7 @@ from graphs import Value, call, ints, reshape, transpose, w, x
 from graphs.channels_first import FIRST, LAST, conv_channels_first
 from rewriting import assert_becomes, assert_declines, compiled, operators
 
-from tflgpu.compiler.rewrites.layout.move_reshapes import move_reshapes
+from tflgpu.compiler.rewrites.layout.around_reshapes import move_reshapes
 
 
 def shuffled() -> Value:

@@ -13,11 +13,8 @@ from graphs.channels_first import FIRST, LAST, conv_channels_first
 from rewriting import assert_becomes, assert_declines, compiled, operators, rewritten
 
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.rewrites.layout.drop_identity import drop_identity
-from tflgpu.compiler.rewrites.layout.fold_transpose_into_reduction import (
-    fold_transpose_into_reduction,
-)
-from tflgpu.compiler.rewrites.layout.merge_transposes import merge_transposes
+from tflgpu.compiler.rewrites.layout.fold_transposes import fold_transpose_into_reduction
+from tflgpu.compiler.rewrites.layout.merge_moves import drop_identity, merge_transposes
 from tflgpu.compiler.rewrites.layout.move_transposes import move_transposes
 from tflgpu.compiler.target import Target
 

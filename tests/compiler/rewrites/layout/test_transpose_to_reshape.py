@@ -7,7 +7,7 @@ from pathlib import Path
 from graphs import transpose, x
 from rewriting import assert_agrees, assert_becomes, assert_declines
 
-from tflgpu.compiler.rewrites.layout.transpose_to_reshape import transpose_to_reshape
+from tflgpu.compiler.rewrites.layout.merge_moves import transpose_to_reshape
 
 ONES = """
     input x float32[1,7,1,3]

@@ -17,7 +17,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
 from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.ops.fully_connected_blocks import NAME as OF_BLOCKS
+from tflgpu.compiler.ops.fully_connected import OF_BLOCKS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 

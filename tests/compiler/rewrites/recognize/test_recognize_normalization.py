@@ -7,7 +7,7 @@ from cases.norms import NORMS, layers, mean, root_mean_square
 from graphs import Value, call, ints, number, w, x
 from rewriting import assert_becomes, assert_declines, kernels, operators, rewritten
 
-from tflgpu.compiler.rewrites.fold.fold_scale_before_conv import fold_scale_before_conv
+from tflgpu.compiler.rewrites.fold.fold_scales import fold_scale_before_conv
 from tflgpu.compiler.rewrites.layout.keep_reduced_axes import keep_reduced_axes
 from tflgpu.compiler.rewrites.recognize.recognize_normalization import recognize_normalization
 

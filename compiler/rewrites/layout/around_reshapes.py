@@ -1,0 +1,155 @@
+"""Transposes beside a reshape: moved past it, so that they become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from operator import mul
+
+import numpy as np
+
+from ...ir import Graph, Op, Shape, Tensor, constant
+from ...ops import RESHAPES
+from ...ops.transpose import permutation
+from ..rewrite import Declined, rewrite
+from .reshape_first import reshape_first
+
+
+@rewrite("TRANSPOSE", RESHAPES)
+def move_reshapes(graph: Graph, transpose: Op, reshape: Op) -> Declined | None:
+    """A reshape after a transpose moves before it, so that transposes become adjacent.
+
+        t = TRANSPOSE(x[1,5,7,3]) perm=(0,3,1,2)   y = RESHAPE(t) new_shape=(1,3,35)
+        becomes   r = RESHAPE(x) new_shape=(1,35,3)   y = TRANSPOSE(r) perm=(0,2,1)
+
+    Networks converted from channels-first frameworks flatten the pixels this way before they move
+    the channels back to the end. On the channels-last feature map before the transpose, the reshape
+    is a view.
+    """
+    source, result = transpose.operand(0), reshape.output
+    if reshape.operand(0) is not transpose.output:
+        return Declined("the result of the transpose is used as a shape")
+    if len(result.shape) > len(source.shape):
+        return Declined("the reshape splits axes")
+    found = reshape_first(source.shape, permutation(transpose), result.shape)
+    if found is None:
+        return Declined("the reshape merges axes that are not adjacent before the transpose")
+    shape, order = found
+    between = _part(result, "first", shape)
+    _reshape(graph, reshape, source, between)
+    _transpose(graph, transpose, between, order, result, result)
+    return None
+
+
+@rewrite("TRANSPOSE", RESHAPES, "TRANSPOSE")
+def merge_around_reshape(graph: Graph, first: Op, reshape: Op, second: Op) -> Declined | None:
+    """Transposes before and after a reshape become one.
+
+        t = TRANSPOSE(x[1,5,7,6]) perm=(0,3,1,2)   r = RESHAPE(t) new_shape=(1,2,3,5,7)
+        y = TRANSPOSE(r) perm=(0,2,1,3,4)
+        becomes   r = RESHAPE(x) new_shape=(1,5,7,2,3)   y = TRANSPOSE(r) perm=(0,4,3,1,2)
+
+    Either the first one moves after the reshape, as here, or the second one moves before it.
+    Converters write channel shuffles and attention heads this way.
+    """
+    if reshape.operand(0) is not first.output or second.operand(0) is not reshape.output:
+        return Declined("a result is used as a permutation or a shape")
+    source, result = first.operand(0), second.output
+    order, later = permutation(first), permutation(second)
+    if found := reshape_first(source.shape, order, reshape.output.shape):
+        shape, back = found
+        between = _part(result, "between", shape)
+        _transpose(graph, second, between, [back[axis] for axis in later], result, result)
+        _reshape(graph, reshape, source, between)
+        graph.remove(first)
+        return None
+    # Otherwise move the second transpose. Seen backwards, from `result` to `first.output`, it is
+    # again a transpose followed by a reshape.
+    found = reshape_first(result.shape, np.argsort(later).tolist(), first.output.shape)
+    if found is None:
+        return Declined("the reshape merges axes that are adjacent only between the transposes")
+    shape, back = found
+    between = _part(result, "between", shape)
+    turned = [order[axis] for axis in np.argsort(back)]
+    _transpose(graph, first, source, turned, between, result)
+    graph.remove(second)
+    _reshape(graph, reshape, between, result)
+    return None
+
+
+def _part(result: Tensor, name: str, shape: Shape) -> Tensor:
+    """A tensor of another shape on the way to a result."""
+    return Tensor(f"{result.name}/{name}", shape, result.dtype, quantization=result.quantization)
+
+
+def _transpose(
+    graph: Graph, op: Op, source: Tensor, order: Sequence[int], result: Tensor, last: Tensor
+) -> None:
+    """Make an operator a TRANSPOSE from `source` to `result`, on the way to `last`."""
+    graph.set_outputs(op, (result,))
+    graph.set_inputs(op, (source, constant(f"{last.name}/order", np.array(order, np.int32))))
+    op.name, op.attrs = "TRANSPOSE", {}
+
+
+def _reshape(graph: Graph, op: Op, source: Tensor, result: Tensor) -> None:
+    """Make an operator a RESHAPE from `source` to `result`."""
+    graph.set_outputs(op, (result,))
+    graph.set_inputs(op, (source,))
+    op.name, op.attrs = "RESHAPE", {"new_shape": result.shape}
+
+
+Parts = list[list[int]]
+"""For each axis of a shape the numbers of the finest axes that it consists of."""
+
+
+@rewrite("TRANSPOSE", RESHAPES, "TRANSPOSE")
+def cut_axes(graph: Graph, first: Op, reshape: Op, second: Op) -> Declined | None:
+    """Two transposes with a reshape between that cuts axes become one that moves all the parts.
+
+        t = TRANSPOSE(x[54,3,2,2]) perm=(1,2,0,3)   r = RESHAPE(t) new_shape=(3,2,6,18)
+        y = TRANSPOSE(r) perm=(2,1,3,0)
+        becomes   c = RESHAPE(x) new_shape=(6,9,3,2,2)   m = TRANSPOSE(c) perm=(0,3,1,4,2)
+        y = RESHAPE(m) new_shape=(6,2,18,3)
+
+    Converters write PyTorch's pixel shuffle this way, one axis at a time. `merge_around_reshape`
+    does with fewer axes what it can.
+
+    The axes are cut into the finest ones of two shapes of the same entries: [32,2,9216,2] and
+    [32,2,96,192] both consist of the axes 32, 2, 96, 96 and 2; [6,4] and [4,6] have none in common.
+    """
+    if reshape.operand(0) is not first.output or second.operand(0) is not reshape.output:
+        return Declined("a result is used as a permutation or a shape")
+    found = common_axes(first.output.shape, reshape.output.shape)
+    if found is None:
+        return Declined("the reshape merges parts of different axes of the transpose before it")
+    sizes, given, taken = found
+    source, result = first.operand(0), second.output
+    cut = [part for axis in np.argsort(permutation(first)) for part in given[axis]]
+    moved = [part for axis in permutation(second) for part in taken[axis]]
+    before, after = (
+        _part(result, name, tuple(sizes[part] for part in parts))
+        for name, parts in (("cut", cut), ("moved", moved))
+    )
+    _reshape(graph, first, source, before)
+    _transpose(graph, reshape, before, [cut.index(part) for part in moved], after, result)
+    _reshape(graph, second, after, result)
+    return None
+
+
+def common_axes(before: Shape, after: Shape) -> tuple[Shape, Parts, Parts] | None:
+    """The sizes of the finest axes, without ones, and which of them the axes of each shape are.
+
+    Returns None if there are none, or an axis has size 0.
+    """
+    if 0 in before:
+        return None
+    ends = [list(accumulate(shape, mul, initial=1)) for shape in (before, after)]
+    cuts = sorted({end for each in ends for end in each})
+    if any(end % start for start, end in pairwise(cuts)):
+        return None
+    sizes = tuple(end // start for start, end in pairwise(cuts))
+    place = {end: position for position, end in enumerate(cuts)}
+    first, second = (
+        [list(range(place[start], place[end])) for start, end in pairwise(each)] for each in ends
+    )
+    return sizes, first, second

@@ -1,0 +1,90 @@
+"""Transposes that their reader folds into what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ...ir import Graph, Op, Tensor, constant
+from ...ops.reduce import REDUCTIONS, axes
+from ...ops.transpose import permutation
+from ...target import Target
+from ..rewrite import Attempt, Declined, graph_rewrite, rewrite
+
+
+@graph_rewrite()
+def fold_transpose_into_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """A reduction reads the input of a transpose, if the remaining axes keep their order.
+
+        t = TRANSPOSE(x[1,7,5,19]) perm=(0,3,1,2)   y = MEAN(t) axes=(2,3)
+        becomes   m = MEAN(x) axes=(1,2)   y = RESHAPE(m) new_shape=(1,19)
+
+    The transpose stays if its result is also used elsewhere.
+
+    For every reduction of a transposed tensor.
+    """
+    for op in graph.ops:
+        transpose = graph.producer(op.operand(0)) if op.name in REDUCTIONS else None
+        if transpose is None or transpose.name != "TRANSPOSE":
+            continue
+        reason = None if keeps_order(transpose, op) else "the remaining axes change their order"
+        yield Attempt((transpose, op), reason)
+        if reason is None:
+            _fold(graph, transpose, op)
+
+
+def keeps_order(transpose: Op, op: Op) -> bool:
+    """Whether the axes that a reduction keeps have the same order before the transpose."""
+    order, reduced = permutation(transpose), axes(op)
+    shape = transpose.operand(0).shape
+    left = [axis for i, axis in enumerate(order) if i not in reduced and shape[axis] > 1]
+    return left == sorted(left)
+
+
+def _fold(graph: Graph, transpose: Op, op: Op) -> None:
+    order, source, result = permutation(transpose), transpose.operand(0), op.output
+    own = np.array(sorted(order[axis] for axis in axes(op)), np.int32)
+    shape = tuple(1 if axis in own else size for axis, size in enumerate(source.shape))
+    kept = Tensor(f"{result.name}/kept", shape, result.dtype, quantization=result.quantization)
+    graph.set_outputs(op, (kept,))
+    op.attrs = {**op.attrs, "keep_dims": True}
+    graph.set_inputs(op, (source, constant(f"{result.name}/axes", own)))
+    if not graph.is_used(transpose.output):
+        graph.remove(transpose)
+    graph.add(Op("RESHAPE", (kept,), (result,), {"new_shape": result.shape}, op.index))
+
+
+@rewrite("TRANSPOSE", "RESHAPE", "FULLY_CONNECTED")
+def fold_transpose_into_weights(
+    graph: Graph, transpose: Op, reshape: Op, op: Op
+) -> Declined | None:
+    """A transpose before a fully connected layer is folded into the order of its weights.
+
+        t = TRANSPOSE(x[1,3,5,7]) perm=(0,3,1,2)   r = RESHAPE(t) [1,105]
+        y = FULLY_CONNECTED(r, w)
+        becomes   r = RESHAPE(x) [1,105]   y = FULLY_CONNECTED(r, w')
+
+    Networks converted from channels-first frameworks flatten their last feature map this way.
+    """
+    weights = op.operand(1)
+    if op.operand(0) is not reshape.output or weights.data is None:
+        return Declined("the weights are computed while the model runs")
+    if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
+        return Declined("the weights have a shuffled format")
+    if weights.blocks is not None:
+        return Declined("the weights are quantized in blocks along their rows")
+    order, source = permutation(transpose), transpose.operand(0)
+    rows = next((n for n in range(len(order)) if order[n] != n), len(order))
+    if int(np.prod(source.shape[rows:])) != weights.shape[1]:
+        return Declined("the transposed axes are not exactly one row of the input")
+    row_order = [axis - rows for axis in order[rows:]]
+    sizes = [source.shape[axis] for axis in order[rows:]]
+    images = weights.data.reshape(weights.shape[0], *sizes)
+    back = [0, *(1 + int(axis) for axis in np.argsort(row_order))]
+    content = np.ascontiguousarray(images.transpose(back)).reshape(weights.shape)
+    permuted = replace(weights, name=f"{weights.name}/permuted", data=content)
+    graph.set_inputs(op, (op.inputs[0], permuted, *op.inputs[2:]))
+    graph.bypass(transpose)
+    return None
