@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from typing import Any
@@ -79,25 +80,26 @@ def evaluated(operator: str, *operands: Tensor | None, **options: Any) -> Array:
     values = {source: first.data}
     for op in graph.ops:
         arrays = [values[t] if t.data is None else t.data for t in op.inputs if t is not None]
-        reference = OPS[op.name].reference or PRODUCTS[op.name]
-        for tensor, array in zip(op.outputs, reference(op, arrays), strict=True):
-            values[tensor] = np.asarray(array, tensor.dtype).reshape(tensor.shape)
+        definition = OPS[op.name]
+        if definition.reference is None:
+            definition = replace(definition, reference=PRODUCTS[op.name])
+        values |= zip(op.outputs, definition.compute(op, arrays), strict=True)
     return values[graph.outputs[0]]
 
 
-def _layer(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _layer(op: Op, *arrays: Array) -> Array:
     rows, weights, *bias = (array.astype(np.int64) for array in arrays)
-    return [_exact(rows @ weights.T + sum(bias))]
+    return _exact(rows @ weights.T + sum(bias))
 
 
-def _convolution(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _convolution(op: Op, *arrays: Array) -> Array:
     """Without padding and strides."""
     image, weights, *bias = (array.astype(np.int64) for array in arrays)
     _, rows, columns, _ = op.output.shape
     sums = np.zeros(op.output.shape, np.int64) + sum(bias)
     for y, x in np.ndindex(weights.shape[1:3]):
         sums += image[:, y : y + rows, x : x + columns] @ weights[:, y, x].T
-    return [_exact(sums)]
+    return _exact(sums)
 
 
 def _exact(sums: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -55,14 +54,14 @@ def _arg(op: Op, target: Target) -> Launch:
     )
 
 
-def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference_arg(op: Op, x: Array, *_: Array) -> Array:
     """As the kernel, also of NaN."""
-    x, axis = arrays[0], second_operand_axis(op)
+    axis = second_operand_axis(op)
     extreme = np.fmax if op.name == "ARG_MAX" else np.fmin
     best = extreme.reduce(x, axis, keepdims=True)
     # NaN equals nothing: where there is nothing else, the first place.
     places = np.argmax(x == best, axis)
-    return [places.astype(op.output.dtype)]
+    return np.asarray(places)
 
 
 _NAN = "NaN is never found; in LiteRT it is at times, if it comes first along a short last axis"

@@ -14,7 +14,7 @@ block to the next, as in FlashAttention (Dao et al., arXiv 2205.14135).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,7 +80,7 @@ def infer(op: Op) -> list[Shape]:
     return [(batch, q.count, q.rows, v.depth)]
 
 
-def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def reference(op: Op, *arrays: Array) -> Array:
     heads = operands(op)
     q, k, v = (each.in_front(x) for each, x in zip(heads, arrays[:3], strict=True))
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
@@ -88,7 +88,7 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     scores = scores + arrays[3].swapaxes(-1, -2) if len(arrays) > 3 else scores
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     result = powers / powers.sum(-1, keepdims=True) @ v
-    return [(result.swapaxes(1, 2) if op.attrs["joined"] else result).reshape(op.output.shape)]
+    return np.asarray(result.swapaxes(1, 2) if op.attrs["joined"] else result)
 
 
 def unsuited(

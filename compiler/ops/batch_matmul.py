@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
@@ -60,13 +60,12 @@ def infer(op: Op) -> list[Shape]:
     return [(*batches, rows, columns)]
 
 
-def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    first, second = arrays
+def reference(op: Op, first: Array, second: Array) -> Array:
     if op.attrs.get("adj_x", False):
         first = first.swapaxes(-1, -2)
     if op.attrs.get("adj_y", False):
         second = second.swapaxes(-1, -2)
-    return [np.matmul(first, second)]
+    return np.asarray(np.matmul(first, second))
 
 
 def _tile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,12 +108,11 @@ BINARY = {
 define_elementwise(BINARY)
 
 
-def _add_padded(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _add_padded(op: Op, wide: Array, narrow: Array) -> Array:
     """The narrower operand is added to the leading channels of the wider one."""
-    wide, narrow = arrays
     result = np.array(wide)
     result[..., : narrow.shape[-1]] += narrow
-    return [result]
+    return result
 
 
 ELEMENTWISE[ADD_PADDED] = Elementwise(lambda f, a, b: a + b)

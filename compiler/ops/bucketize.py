@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..ir import Array, Op, Shape
@@ -35,10 +33,12 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.searchsorted(_boundaries(op), arrays[0].astype(np.float32), "right")]
-
-
 _KERNEL = row_major("bucketize", _build)
 
-define("BUCKETIZE x -> y:int32", _infer, (_KERNEL,), _reference, ("float32", "int32", "int64"))
+define(
+    "BUCKETIZE x -> y:int32",
+    _infer,
+    (_KERNEL,),
+    lambda op, x: np.searchsorted(_boundaries(op), x.astype(np.float32), "right"),
+    ("float32", "int32", "int64"),
+)

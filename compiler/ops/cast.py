@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -68,12 +67,12 @@ def _cast(op: Op, target: Target) -> Launch:
     return _launch(op, _conversion(op.operand(0).dtype, op.core[-1].output.dtype))
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    values, dtype = arrays[0], op.output.dtype
+def _reference(op: Op, values: Array) -> Array:
+    dtype = op.output.dtype
     if values.dtype.kind == "f" and dtype in _NARROW:
         limits = np.iinfo(dtype)
         values = np.clip(np.nan_to_num(values, nan=limits.max), limits.min, limits.max)
-    return [values.astype(dtype)]
+    return values.astype(dtype)
 
 
 def _infer_bits(op: Op) -> list[Shape]:
@@ -95,15 +94,13 @@ def _bits(op: Op, target: Target) -> Launch:
     return _launch(op, lambda f, v: f.bits_to_int(v))
 
 
-def _reference_bits(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.ascontiguousarray(arrays[0]).view(op.output.dtype)]
-
-
-def _keep(op: Op, target: Target) -> Launch:
-    return _launch(op, _same)
-
-
-define(KEEP, same_as_first, (row_major("convert", _keep, fuses=False),), None, ANY)
+define(
+    KEEP,
+    same_as_first,
+    (row_major("convert", lambda op, _: _launch(op, _same), fuses=False),),
+    None,
+    ANY,
+)
 define(
     "CAST x -> y",
     same_as_first,
@@ -118,6 +115,6 @@ define(
     "BITCAST x -> y",
     _infer_bits,
     (row_major("convert", _bits),),
-    _reference_bits,
+    lambda op, x: np.ascontiguousarray(x).view(op.output.dtype),
     ("float32", "int32", "uint32"),
 )

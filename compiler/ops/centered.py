@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Array, Op
+from ..ir import Op
 from ..target import Target
 from . import numpy_functions
 from .base import (
@@ -74,17 +74,9 @@ def _other_bytes(op: Op, target: Target) -> str | None:
     return None
 
 
-def _center(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [arrays[0].astype(np.float32) - np.float32(op.attrs["zero_point"])]
-
-
 def _range_of_centered(op: Op, ranges: Sequence[Range | None]) -> Range:
     limits, zero = np.iinfo(op.operand(0).dtype), op.attrs["zero_point"]
     return limits.min - zero, limits.max - zero
-
-
-def _uncenter(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [(arrays[0].astype(np.int64) + op.attrs["zero_point"]).astype(op.output.dtype)]
 
 
 define(
@@ -95,7 +87,7 @@ define(
         row_major("view_centered", lambda op, _: [], _other_bytes, fuses=False, is_view=True),
         _linear(lambda f, v, *, zero: f.to_float(v - zero)),
     ),
-    _center,
+    lambda op, x: x.astype(np.float32) - np.float32(op.attrs["zero_point"]),
     ANY,
     traits=Traits(range=_range_of_centered),
 )
@@ -103,7 +95,7 @@ define(
     FROM_CENTERED,
     same_as_first,
     (_linear(lambda f, v, *, zero: f.to_int(v) + zero),),
-    _uncenter,
+    lambda op, x: x.astype(np.int64) + op.attrs["zero_point"],
     ANY,
 )
 define(
@@ -132,14 +124,10 @@ def _build_rescaled(op: Op, target: Target) -> Launch:
     return linear_launch(op, "elementwise/convert.jinja", variables={"conversion": _rescaled(op)})
 
 
-def _rescale(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [_rescaled(op)(numpy_functions, arrays[0].astype(np.int64)).astype(op.output.dtype)]
-
-
 define(
     RESCALE_INTEGERS,
     same_as_first,
     (row_major("rescale_integers", _build_rescaled),),
-    _rescale,
+    lambda op, x: _rescaled(op)(numpy_functions, x.astype(np.int64)),
     ANY,
 )

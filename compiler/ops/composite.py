@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..ir import Array, Op, Shape
 from .base import ANY, FLOATS, INTEGERS, Traits, broadcast_shapes, define, same_as_first
 
 
-def _add_n(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.asarray(sum(arrays[1:], arrays[0]))]
+def _log_softmax(op: Op, values: Array) -> Array:
+    x = values - values.max(-1, keepdims=True)
+    return np.asarray(x - np.log(np.exp(x).sum(-1, keepdims=True)))
 
 
-def _log_softmax(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    x = arrays[0] - arrays[0].max(-1, keepdims=True)
-    return [x - np.log(np.exp(x).sum(-1, keepdims=True))]
-
-
-def _l2_normalization(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    length = np.sqrt(np.square(arrays[0]).sum(-1, keepdims=True))
-    return [arrays[0] / np.maximum(length, 1e-6)]
+def _l2_normalization(op: Op, x: Array) -> Array:
+    length = np.sqrt(np.square(x).sum(-1, keepdims=True))
+    return np.asarray(x / np.maximum(length, 1e-6))
 
 
 def _infer_lookup(op: Op) -> list[Shape]:
@@ -54,7 +48,7 @@ define(
 define(
     "ADD_N x:T+ -> y:T",
     broadcast_shapes,
-    reference=_add_n,
+    reference=lambda op, *arrays: sum(arrays[1:], arrays[0]),
     dtypes=(*FLOATS, *INTEGERS),
     note="becomes ADDs",
 )

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir import Array, Op, Shape, Tensor
+from ..ir import Op, Shape, Tensor
 from ..target import Target
 from .base import (
     ANY,
@@ -43,10 +43,6 @@ def infer(op: Op) -> list[Shape]:
             raise op.invalid(f"{listed} differ in more than axis {axis}")
     total = sum(shape[axis] for shape in shapes)
     return [(*shapes[0][:axis], total, *shapes[0][axis + 1 :])]
-
-
-def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.concatenate(arrays, concat_axis(op))]
 
 
 def placed(op: Op) -> list[tuple[Tensor, int]]:
@@ -163,7 +159,7 @@ define(
     "CONCATENATION x:T+ -> y:T",
     infer,
     IMPLEMENTATIONS,
-    reference,
+    lambda op, *arrays: np.concatenate(arrays, concat_axis(op)),
     ANY,
     versions=7,
     traits=Traits(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,55 +11,34 @@ from ..ir.dequantize import dequantized
 from .base import ANY, Infer, Reference, broadcast, define, same_as_first
 
 
-def _infer_shape(op: Op) -> list[Shape]:
-    return [(len(op.operand(0).shape),)]
-
-
-def _dequantize(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _dequantize(op: Op, x: Array) -> Array:
     real = dequantized(op.operand(0))
-    return [arrays[0].astype(np.float32) if real is None else real]
+    return x.astype(np.float32) if real is None else real
 
 
-def _densify(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    """The reader has decoded the sparse constant already."""
-    return [arrays[0].astype(op.output.dtype)]
-
-
-def _shape(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.asarray(op.operand(0).shape, op.output.dtype)]
-
-
-def _rank(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.asarray(len(op.operand(0).shape), op.output.dtype)]
-
-
-def _zeros(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.zeros(op.operand(0).shape, op.output.dtype)]
-
-
-def _range(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _range(op: Op, *arrays: Array) -> Array:
     start, limit, step = (op.number(i) for i in range(3))
     if step == 0:
         raise op.invalid("the step is 0")
-    return [np.arange(start, limit, step).astype(op.output.dtype)]
+    return np.arange(start, limit, step).astype(op.output.dtype)
 
 
-def _iota(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _iota(op: Op, *arrays: Array) -> Array:
     """Each element is its index along one axis (StableHLO's specification, iota)."""
     shape, axis = op.output.shape, int(op.attrs.get("iota_dimension", 0))
     if not 0 <= axis < len(shape):
         raise op.invalid(f"{list(shape)} has no axis {axis}")
     counted = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
-    return [np.broadcast_to(counted, shape).astype(op.output.dtype)]
+    return np.broadcast_to(counted, shape).astype(op.output.dtype)
 
 
-def _where(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.argwhere(op.constant(0)).astype(op.output.dtype)]
+def _where(op: Op, *arrays: Array) -> Array:
+    return np.argwhere(op.constant(0)).astype(op.output.dtype)
 
 
-def _joint_shape(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _joint_shape(op: Op, *arrays: Array) -> Array:
     shapes = [tuple(op.integers(i)) for i in range(2)]
-    return [np.asarray(broadcast(op, *shapes), op.output.dtype)]
+    return np.asarray(broadcast(op, *shapes), op.output.dtype)
 
 
 def _infer_fill(op: Op) -> list[Shape]:
@@ -70,13 +48,9 @@ def _infer_fill(op: Op) -> list[Shape]:
     return [shape]
 
 
-def _fill(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.full(op.output.shape, arrays[1].reshape(()))]
-
-
 def _shape_of(reference: Reference) -> Infer:
     """The shape of what a reference computes of constants."""
-    return lambda op: [np.shape(reference(op, ())[0])]
+    return lambda op: [np.shape(reference(op))]
 
 
 def _folded(
@@ -98,20 +72,39 @@ _folded(
     _joint_shape,
     "of constants",
 )
-_folded("DENSIFY x:T -> y:T", same_as_first, _densify, "of constants", ("float32",))
+# The reader has decoded the sparse constant already.
+_folded("DENSIFY x:T -> y:T", same_as_first, lambda op, x: x, "of constants", ("float32",))
 _folded("DEQUANTIZE x -> y", same_as_first, _dequantize, "of integers and float16", versions=9)
 _folded(
     "FILL shape:integer value:T -> y:T",
     _infer_fill,
-    _fill,
+    lambda op, shape, value: np.full(op.output.shape, value.reshape(())),
     "the shape must be a constant",
     versions=5,
 )
 _folded(
     "RANGE start:T limit:T step:T -> y:T", _shape_of(_range), _range, "of constants", versions=2
 )
-_folded("RANK x -> y:int32", lambda op: [()], _rank, _SHAPE, reads_shapes_only=True)
-_folded("SHAPE x -> y", _infer_shape, _shape, _SHAPE, reads_shapes_only=True)
+_folded(
+    "RANK x -> y:int32",
+    lambda op: [()],
+    lambda op, _: len(op.operand(0).shape),
+    _SHAPE,
+    reads_shapes_only=True,
+)
+_folded(
+    "SHAPE x -> y",
+    lambda op: [(len(op.operand(0).shape),)],
+    lambda op, _: np.array(op.operand(0).shape),
+    _SHAPE,
+    reads_shapes_only=True,
+)
 _folded("STABLEHLO_IOTA -> y", lambda op: [op.output.shape], _iota, "LiteRT has no kernel")
 _folded("WHERE condition -> y:integer", _shape_of(_where), _where, "of constants", versions=2)
-_folded("ZEROS_LIKE x:T -> y:T", same_as_first, _zeros, _SHAPE, reads_shapes_only=True)
+_folded(
+    "ZEROS_LIKE x:T -> y:T",
+    same_as_first,
+    lambda op, _: np.zeros(op.operand(0).shape),
+    _SHAPE,
+    reads_shapes_only=True,
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -38,13 +37,13 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference(op: Op, x: Array, *_: Array) -> Array:
     axis = second_operand_axis(op)
-    values = np.flip(arrays[0], axis) if op.attrs.get("reverse") else arrays[0]
+    values = np.flip(x, axis) if op.attrs.get("reverse") else x
     sums = np.cumsum(values, axis, values.dtype)
     if op.attrs.get("exclusive"):
         sums = sums - values
-    return [np.flip(sums, axis) if op.attrs.get("reverse") else sums]
+    return np.flip(sums, axis) if op.attrs.get("reverse") else sums
 
 
 _KERNELS = (row_major("cumsum", _build),)

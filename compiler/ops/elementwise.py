@@ -118,7 +118,7 @@ class Elementwise:
             return partial(_limited, self.formula)
         return self.integer or self.formula if integers else self.formula
 
-    def reference(self, op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    def reference(self, op: Op, *arrays: Array) -> Array:
         attrs = {name: op.attrs[name] for name in self.attributes if name in op.attrs}
         if self.function is not None:
             result = self.function(*arrays, **attrs)
@@ -127,7 +127,7 @@ class Elementwise:
             # Integers of any width are computed in more bits than they have, and wrap in the end.
             widened = [a.astype(np.int64) if a.dtype.kind in "iub" else a for a in arrays]
             result = formula(numpy_functions, *widened, **attrs)
-        return [np.asarray(result).astype(op.output.dtype)]
+        return np.asarray(result).astype(op.output.dtype)
 
 
 def _limited(formula: Formula, f: Any, *operands: Any, low: Any, high: Any, **numbers: Any) -> Any:

@@ -9,7 +9,7 @@ Its weights are whole numbers, so that they stay packed; kernels multiply them b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
@@ -216,10 +216,9 @@ define(
 OF_BLOCKS = "tflgpu.fully_connected_blocks"
 
 
-def _reference_of_blocks(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    x, weights, scales = arrays
+def _reference_of_blocks(op: Op, x: Array, weights: Array, scales: Array) -> Array:
     each = np.repeat(scales, weights.shape[1] // scales.shape[1], 1)
-    return [np.asarray(x @ (weights * each).T, np.float32)]
+    return np.asarray(x @ (weights * each).T, np.float32)
 
 
 def _whole_blocks(op: Op, target: Target) -> str | None:

@@ -9,7 +9,7 @@ their indices, which the runtime checks on request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
 
@@ -71,15 +71,14 @@ def _of_rows(op: Op, target: Target) -> str | None:
     return _whole_rows(op, target, axis + 1)
 
 
-def _reference_gather(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference_gather(op: Op, table: Array, indices: Array) -> Array:
     axis, batches = _axes(op)
-    table, indices = arrays[0], arrays[1]
     _check(op, indices, table.shape[axis])
     if not batches:
-        return [np.take(table, indices, axis)]
+        return np.take(table, indices, axis)
     outer = table.shape[:batches]
     rows = [np.take(table[place], indices[place], axis - batches) for place in np.ndindex(outer)]
-    return [np.stack(rows).reshape(op.output.shape)]
+    return np.stack(rows)
 
 
 def _depth(op: Op, shape: Shape, indices: Tensor) -> int:
@@ -107,11 +106,10 @@ def _nd_of_rows(op: Op, target: Target) -> str | None:
     return _whole_rows(op, target, op.operand(1).shape[-1])
 
 
-def _reference_gather_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    table, indices = arrays
+def _reference_gather_nd(op: Op, table: Array, indices: Array) -> Array:
     _check(op, indices, table.shape[: indices.shape[-1]])
     places = tuple(np.moveaxis(indices, -1, 0))
-    return [table[places].reshape(op.output.shape)]
+    return np.asarray(table[places])
 
 
 def _infer_scatter_nd(op: Op) -> list[Shape]:
@@ -137,12 +135,11 @@ def _scatter_nd(op: Op, target: Target) -> Launch:
     return _launch(op, "move/scatter_nd.jinja", {"indices": 0, "x": 1}, variables, limits)
 
 
-def _reference_scatter_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    indices, updates = arrays[:2]
+def _reference_scatter_nd(op: Op, indices: Array, updates: Array, *_: Array) -> Array:
     _check(op, indices, op.output.shape[: indices.shape[-1]])
     result = np.zeros(op.output.shape, updates.dtype)
     np.add.at(result, tuple(np.moveaxis(indices, -1, 0)), updates)
-    return [result]
+    return result
 
 
 def _one_hot_axis(op: Op) -> int:
@@ -164,12 +161,11 @@ def _one_hot(op: Op, target: Target) -> Launch:
     return _launch(op, "move/one_hot.jinja", {"x": 0, "on": 2, "off": 3}, variables)
 
 
-def _reference_one_hot(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    axis, depth = _one_hot_axis(op), int(arrays[1].reshape(-1)[0])
-    hot = np.expand_dims(arrays[0], axis) == np.arange(depth).reshape(
-        [-1 if i == axis else 1 for i in range(arrays[0].ndim + 1)]
-    )
-    return [np.where(hot, arrays[2].reshape(()), arrays[3].reshape(()))]
+def _reference_one_hot(op: Op, x: Array, depth: Array, on: Array, off: Array) -> Array:
+    axis = _one_hot_axis(op)
+    along = [-1 if i == axis else 1 for i in range(x.ndim + 1)]
+    hot = np.expand_dims(x, axis) == np.arange(int(depth.reshape(-1)[0])).reshape(along)
+    return np.where(hot, on.reshape(()), off.reshape(()))
 
 
 def _check(op: Op, indices: Array, limits: int | Shape) -> None:

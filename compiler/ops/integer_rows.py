@@ -26,7 +26,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir import Array, Op, Shape
+from ..ir import Array, Op
 from ..target import Target
 from .base import (
     LINEAR,
@@ -76,14 +76,6 @@ def _sliced_softmax(op: Op, target: Target) -> Launch:
     return replace(_softmax(op, target), template=template, grid=grid)
 
 
-def _product(op: Op, target: Target) -> Launch:
-    return _by_rows(op, "reduce/product_of_integers.jinja", 4, {})
-
-
-def _without_rows(op: Op) -> list[Shape]:
-    return [op.operand(0).shape[:-1]]
-
-
 def _normalized(op: Op, target: Target) -> Launch:
     weights, bias = op.constant(1), op.constant(2)
     constants = {"factors": weights, "upper": bias >> 16, "lower": bias & 0xFFFF}
@@ -96,11 +88,15 @@ SOFTMAX = (
     Implementation("softmax_integers_sliced", _sliced_softmax, rank_fits, reads=LINEAR),
     row_major("softmax_integers", _softmax),
 )
-PRODUCT = (row_major("product_of_integers", _product),)
+PRODUCT = (
+    row_major(
+        "product_of_integers", lambda op, _: _by_rows(op, "reduce/product_of_integers.jinja", 4, {})
+    ),
+)
 NORMALIZED = (row_major("normalize_integers", _normalized),)
 
 _TRAITS = Traits(range=by_attributes)
 
 define("tflgpu.softmax_integers", same_as_first, SOFTMAX, traits=_TRAITS)
-define("tflgpu.product_of_integers", _without_rows, PRODUCT, traits=_TRAITS)
+define("tflgpu.product_of_integers", lambda op: [op.operand(0).shape[:-1]], PRODUCT, traits=_TRAITS)
 define("tflgpu.normalize_integers", same_as_first, NORMALIZED, traits=_TRAITS)

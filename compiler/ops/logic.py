@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import ANY, FLOATS, INTEGERS, Range, broadcast, define, hull, same_as_first
+from .base import ANY, FLOATS, INTEGERS, Range, broadcast_shapes, define, hull, same_as_first
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
@@ -72,21 +72,16 @@ def _infer_select(op: Op) -> list[Shape]:
     return [first]
 
 
-def _infer_select_v2(op: Op) -> list[Shape]:
-    return [broadcast(op, *(op.operand(i).shape for i in range(3)))]
-
-
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference(op: Op, condition: Array, first: Array, second: Array) -> Array:
     """The condition of SELECT, unlike that of SELECT_V2, selects rows if it has rank 1."""
-    condition, first, second = arrays
     if op.name == "SELECT" and condition.ndim == 1:
         condition = condition.reshape(-1, *(1,) * (first.ndim - 1))
-    return SELECTION.reference(op, (condition, first, second))
+    return SELECTION.reference(op, condition, first, second)
 
 
 for _name, _infer, _versions in (
     ("SELECT", _infer_select, 4),
-    ("SELECT_V2", _infer_select_v2, 2),
+    ("SELECT_V2", broadcast_shapes, 2),
 ):
     ELEMENTWISE[_name] = SELECTION
     define(
@@ -110,10 +105,9 @@ def in_total_order(op: Op) -> bool:
     return str(op.attrs.get("compare_type")).endswith("TOTAL_ORDER")
 
 
-def _compare(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    if in_total_order(op) and arrays[0].dtype.kind == "f":
-        arrays = [_total_order(array) for array in arrays]
-    return [DIRECTIONS[direction(op)][1](*arrays)]
+def _compare(op: Op, *arrays: Array) -> Array:
+    ordered = in_total_order(op) and arrays[0].dtype.kind == "f"
+    return DIRECTIONS[direction(op)][1](*(map(_total_order, arrays) if ordered else arrays))
 
 
 def _total_order(array: Array) -> Array:

@@ -7,12 +7,11 @@ A table of four bits has two numbers in a byte, the first in its lower half, eac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from ..ir import Array, Op, Shape
+from ..ir import Array, Op
 from ..target import Target
 from .base import ANY, Launch, Traits, define, linear_launch, row_major
 
@@ -29,17 +28,12 @@ def in_halves(values: Array) -> Array:
     return np.asarray(pairs[:, 0] | pairs[:, 1] << 4, np.uint8)
 
 
-def _infer(op: Op) -> list[Shape]:
-    return [(*op.operand(0).shape, *op.attrs["shape"][1:])]
-
-
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    ids, table = arrays
+def _reference(op: Op, ids: Array, table: Array) -> Array:
     shape = op.attrs["shape"]
     if op.attrs["bits"] == 4:
         halves = np.stack([table & 15, table >> 4], -1).reshape(-1)[: prod(shape)]
         table = halves.astype(np.float32) + LEAST
-    return [table.reshape(shape)[np.clip(ids, 0, shape[0] - 1)].astype(np.float32)]
+    return np.asarray(table.reshape(shape)[np.clip(ids, 0, shape[0] - 1)], np.float32)
 
 
 def _build(op: Op, target: Target) -> Launch:
@@ -53,4 +47,11 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
-define(NAME, _infer, (row_major("lookup", _build),), _reference, ANY, traits=Traits(indexes=True))
+define(
+    NAME,
+    lambda op: [(*op.operand(0).shape, *op.attrs["shape"][1:])],
+    (row_major("lookup", _build),),
+    _reference,
+    ANY,
+    traits=Traits(indexes=True),
+)

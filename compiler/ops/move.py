@@ -300,7 +300,7 @@ def define_move(
     def shapes(op: Op) -> list[Shape]:
         return [move.shape for move in moves(op)]
 
-    def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    def reference(op: Op, *arrays: Array) -> Sequence[Array]:
         position = [tensor is op.operand(source) for tensor in op.inputs].index(True)
         results = zip(moves(op), op.results, strict=True)
         return [move.apply(arrays[position]).reshape(out.shape) for move, out in results]

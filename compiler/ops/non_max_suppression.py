@@ -27,14 +27,6 @@ def _count(op: Op) -> int:
     return max(int(op.number(2)), 0)
 
 
-def _infer_v4(op: Op) -> list[Shape]:
-    return [(_count(op),), ()]
-
-
-def _infer_v5(op: Op) -> list[Shape]:
-    return [(_count(op),), (_count(op),), ()]
-
-
 def _infer_suppress(op: Op) -> list[Shape]:
     scores = op.operand(1).shape
     kept = (*scores[:-1], _count(op))
@@ -96,8 +88,13 @@ _V5 = (
     "-> indices:integer scores:T count:integer"
 )
 
-define(f"NON_MAX_SUPPRESSION_V4 {_V4}", _infer_v4, dtypes=_TYPES, note=_NOTE)
-define(f"NON_MAX_SUPPRESSION_V5 {_V5}", _infer_v5, dtypes=_TYPES, note=_NOTE)
+define(f"NON_MAX_SUPPRESSION_V4 {_V4}", lambda op: [(_count(op),), ()], dtypes=_TYPES, note=_NOTE)
+define(
+    f"NON_MAX_SUPPRESSION_V5 {_V5}",
+    lambda op: [(_count(op),), (_count(op),), ()],
+    dtypes=_TYPES,
+    note=_NOTE,
+)
 define(
     SUPPRESS,
     _infer_suppress,

@@ -12,7 +12,6 @@ normalized in another shape then, `shape`, such as [1,4096,32,4] for 32 groups o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import lcm, prod
 
 import numpy as np
@@ -45,13 +44,12 @@ def shape_normalized(op: Op) -> Shape:
     return tuple(op.attrs.get("shape", op.operand(0).shape))
 
 
-def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    x = arrays[0].astype(np.float64).reshape(shape_normalized(op))
+def reference(op: Op, values: Array) -> Array:
+    x = values.astype(np.float64).reshape(shape_normalized(op))
     if op.attrs["centered"]:
         x = x - x.mean(_axes(op), keepdims=True)
     variance = np.square(x).mean(_axes(op), keepdims=True)
-    normalized = (x / np.sqrt(variance + op.attrs["epsilon"])).astype(np.float32)
-    return [normalized.reshape(arrays[0].shape)]
+    return np.asarray(x / np.sqrt(variance + op.attrs["epsilon"]), np.float32)
 
 
 def _reduced(op: Op) -> tuple[bool, ...]:
@@ -102,11 +100,6 @@ def _sliced(op: Op, target: Target) -> Launch:
     elif over_channels and too_few_parts(slices, batch * pixels, target) is None:
         team = group_size(slices, target)
     return _lines(op).by_slices(target, axes, team=team, flatten=True)
-
-
-def _linear(op: Op, target: Target) -> Launch:
-    """One work-item per mean, over any axes of a tensor of any rank."""
-    return _lines(op).by_elements(_axes(op))
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
@@ -184,7 +177,7 @@ IMPLEMENTATIONS = (
     Implementation("normalization", _sliced, _whole_images),
     row_major("normalization_rows", _rows, _long_rows),
     row_major("normalization_groups", _groups, _few_channels),
-    row_major("normalization_linear", _linear),
+    row_major("normalization_linear", lambda op, _: _lines(op).by_elements(_axes(op))),
 )
 
 define(NAME, same_as_first, IMPLEMENTATIONS, reference)

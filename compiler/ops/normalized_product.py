@@ -40,7 +40,7 @@ def _infer(op: Op) -> list[Shape]:
     return [*fully_connected.infer(op), *rows]
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference(op: Op, *arrays: Array) -> Sequence[Array]:
     x, weights = (array.astype(np.float64) for array in arrays[:2])
     biased = op.input(2) is not None
     centered = x - x.mean(-1, keepdims=True) if op.attrs["centered"] else x

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ..ir import Array, Op, Shape
+from ..ir import Op, Shape
 from .affine_moves import Axis, Move
 from .base import ANY, Traits, define, normalize_axis
 from .move import define_move
@@ -23,10 +21,6 @@ def infer(op: Op) -> list[Shape]:
     shape = shapes.pop()
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape) + 1)
     return [(*shape[:axis], len(op.inputs), *shape[axis:])]
-
-
-def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [np.stack(arrays, int(op.attrs.get("axis", 0)))]
 
 
 def _unpack(op: Op) -> list[Move]:
@@ -49,7 +43,7 @@ def _infer_unpack(op: Op) -> list[Shape]:
 define(
     "PACK x:T+ -> y:T",
     infer,
-    reference=reference,
+    reference=lambda op, *arrays: np.stack(arrays, int(op.attrs.get("axis", 0))),
     dtypes=ANY,
     note="becomes RESHAPE and CONCATENATION",
     versions=5,

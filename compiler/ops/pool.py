@@ -70,10 +70,6 @@ define(
 )
 
 
-def _infer_pool(op: Op) -> list[Shape]:
-    return infer(op) * 2
-
-
 def _pool(op: Op, target: Target) -> Launch:
     values, places = op.outputs
     return Launch(
@@ -143,7 +139,7 @@ define(
 )
 define(
     "MaxPoolingWithArgmax2D x -> values places",
-    _infer_pool,
+    lambda op: infer(op) * 2,
     (row_major("max_pool_places", _pool, fuses=False),),
 )
 define("MaxUnpooling2D x places -> y", _infer_unpool, (row_major("max_unpool", _unpool),))

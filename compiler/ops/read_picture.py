@@ -53,14 +53,6 @@ def _build(op: Op, target: Target) -> Launch:
     return image_launch(op, target, _TEMPLATES[resize], variables, flops)
 
 
-def _infer_alpha(op: Op) -> list[Shape]:
-    return [(*op.operand(0).shape[:-1], 4)]
-
-
-def _build_alpha(op: Op, target: Target) -> Launch:
-    return image_launch(op, target, "picture/add_alpha.jinja", {})
-
-
 define(
     READ_PICTURE,
     _infer,
@@ -70,4 +62,12 @@ define(
     ),
     dtypes=("uint8", "float32"),
 )
-define(ADD_ALPHA, _infer_alpha, (Implementation("add_alpha", _build_alpha),))
+define(
+    ADD_ALPHA,
+    lambda op: [(*op.operand(0).shape[:-1], 4)],
+    (
+        Implementation(
+            "add_alpha", lambda op, target: image_launch(op, target, "picture/add_alpha.jinja", {})
+        ),
+    ),
+)

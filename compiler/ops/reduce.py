@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -134,9 +134,9 @@ def infer(op: Op) -> list[Shape]:
     return [tuple(s for axis, s in enumerate(op.operand(0).shape) if axis not in reduced)]
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    result = REDUCTIONS[op.name].function(arrays[0], axis=axes(op))
-    return [np.asarray(result).astype(arrays[0].dtype).reshape(op.output.shape)]
+def _reference(op: Op, x: Array, *_: Array) -> Array:
+    result = REDUCTIONS[op.name].function(x, axis=axes(op))
+    return np.asarray(result).astype(x.dtype).reshape(op.output.shape)
 
 
 def _pixels_only(op: Op, target: Target) -> str | None:
@@ -245,10 +245,6 @@ def _grouped_rows(op: Op, target: Target) -> Launch:
     return _lines(op).by_elements(axes(op), team=group_size(count, target))
 
 
-def _columns(op: Op, target: Target) -> Launch:
-    return _lines(op).by_columns(target, axes(op))
-
-
 def _by_rows(op: Op, target: Target) -> Launch:
     return _lines(op).by_rows(axes_of_rows(op.operand(0).shape, axes(op), target))
 
@@ -258,7 +254,9 @@ IMPLEMENTATIONS = (
     Implementation("reduce", _sliced, _pixels_only),
     row_major("reduce_group_linear", _grouped_rows, _long_rows),
     row_major("reduce_rows", _by_rows, _in_slices),
-    row_major("reduce_columns", _columns, _across_rows),
+    row_major(
+        "reduce_columns", lambda op, target: _lines(op).by_columns(target, axes(op)), _across_rows
+    ),
     row_major("reduce_linear", lambda op, _: _lines(op).by_elements(axes(op))),
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -43,13 +42,13 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference(op: Op, x: Array, lengths: Array) -> Array:
     steps, batch = _axes(op)
-    result = arrays[0].copy()
+    result = x.copy()
     rows = np.moveaxis(result, (batch, steps), (0, 1))
-    for row, length in zip(rows, arrays[1], strict=True):
+    for row, length in zip(rows, lengths, strict=True):
         row[:length] = row[:length][::-1].copy()
-    return [result]
+    return result
 
 
 _REVERSE = row_major("reverse_sequence", _build)

@@ -8,7 +8,6 @@ y[c] = x[c] cos[c] - x[c + depth / 2] sin[c], and the other is x[c + depth / 2] 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -21,14 +20,13 @@ from .elementwise import rank_fits
 NAME = "tflgpu.rotate"
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    x, *tables = arrays
+def _reference(op: Op, x: Array, *tables: Array) -> Array:
     depth = op.attrs["depth"]
     heads = x.reshape(*x.shape[:-1], -1, depth)
     first, second = np.split(heads, 2, axis=-1)
     cos, sin = (np.resize(table.T, (depth, len(table))).T[:, None] for table in tables)
     turned = heads * cos + np.concatenate([-second, first], -1) * sin
-    return [turned.reshape(x.shape).astype(np.float32)]
+    return np.asarray(turned, np.float32).reshape(x.shape)
 
 
 def _variables(op: Op) -> dict[str, int]:

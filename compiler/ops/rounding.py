@@ -75,10 +75,6 @@ def _range_of_sum(op: Op, ranges: Sequence[Range | None]) -> Range | None:
     return first and second and (first[0] + second[0], first[1] + second[1])
 
 
-def _range_of_table(op: Op, ranges: Sequence[Range | None]) -> Range | None:
-    return ranges[1]
-
-
 ROUNDING = {
     "tflgpu.requantize": rounded(
         lambda f, a, b, *, low, high: f.clamp(f.round_even(a * b), low, high)
@@ -136,7 +132,7 @@ ROUNDING = {
     "tflgpu.look_up": Elementwise(
         lambda f, a, table, *, offset: table[f.to_int(a) + offset],
         table=True,
-        range=_range_of_table,
+        range=lambda op, ranges: ranges[1],
     ),
 }
 """Scale and round to the nearest even integer, of sums and of products of two operands; multiply by
@@ -173,22 +169,16 @@ def _rounded_rows(f: Any, a: Any, b: Any, c: Any) -> Any:
     return f.clamp(f.round_even(a * b) + c, -128.0, 127.0)
 
 
-def _rows_away(f: Any, a: Any, b: Any, c: Any) -> Any:
-    return f.clamp(f.round_away(a * b) + c, -128.0, 127.0) - c
-
-
-def _range_of_bytes(op: Op, ranges: Sequence[Range | None]) -> Range:
-    return -128, 127
-
-
 ROW_ROUNDING = {
     "tflgpu.row_scale": Elementwise(_row_scale),
     "tflgpu.row_zero": Elementwise(_row_zero),
     "tflgpu.quantize_rows": Elementwise(lambda f, a, b, c: _rounded_rows(f, a, b, c) - c),
-    "tflgpu.round_rows": Elementwise(_rounded_rows, range=_range_of_bytes),
+    "tflgpu.round_rows": Elementwise(_rounded_rows, range=lambda op, ranges: (-128, 127)),
     "tflgpu.less_zero": Elementwise(lambda f, a, b, c: a - b * c),
     "tflgpu.row_step": Elementwise(_row_step),
-    "tflgpu.quantize_rows_away": Elementwise(_rows_away),
+    "tflgpu.quantize_rows_away": Elementwise(
+        lambda f, a, b, c: f.clamp(f.round_away(a * b) + c, -128.0, 127.0) - c
+    ),
     "tflgpu.scale_rows": Elementwise(lambda f, a, b, c, d, e: f.rounded(a * b * c * d) + e),
     "tflgpu.scale_row_sums": Elementwise(lambda f, a, b, c, d: f.rounded(a * (b * c)) + d),
     "tflgpu.times_inverse": Elementwise(lambda f, a, b: a * (1.0 / b)),

@@ -37,8 +37,8 @@ def infer(op: Op) -> list[Shape]:
     return [(*op.operand(0).shape[:-1], 1)] * 2
 
 
-def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    low, high = (np.asarray(f(arrays[0], -1, keepdims=True)) for f in (np.min, np.max))
+def reference(op: Op, x: Array) -> Sequence[Array]:
+    low, high = (np.asarray(f(x, -1, keepdims=True)) for f in (np.min, np.max))
     scale = _SCALE.formula(numpy_functions, low, high)
     return scale, _ZERO.formula(numpy_functions, low, high, scale)
 

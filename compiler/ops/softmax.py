@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -27,11 +26,11 @@ def infer(op: Op) -> list[Shape]:
     return [shape]
 
 
-def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def reference(op: Op, values: Array) -> Array:
     axis = softmax_axis(op)
-    x = arrays[0] * op.attrs.get("beta", 0.0)
+    x = values * op.attrs.get("beta", 0.0)
     powers = np.exp(x - x.max(axis, keepdims=True))
-    return [powers / powers.sum(axis, keepdims=True)]
+    return np.asarray(powers / powers.sum(axis, keepdims=True))
 
 
 def _over_channels(op: Op, target: Target) -> str | None:

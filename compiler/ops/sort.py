@@ -54,10 +54,6 @@ def _infer_stablehlo(op: Op) -> list[Shape]:
     return shapes
 
 
-def _infer(op: Op) -> list[Shape]:
-    return [op.operand(0).shape] * 2
-
-
 def _build(op: Op, target: Target) -> Launch:
     x = op.operand(0)
     values, places = op.outputs
@@ -76,8 +72,7 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    values = arrays[0]
+def _reference(op: Op, values: Array) -> Sequence[Array]:
     floats = values.dtype.kind == "f"
     nan = np.isnan(values) if floats else np.zeros(values.shape, bool)
     keys = np.where(nan, 0, values).astype(values.dtype if floats else np.int64)
@@ -93,10 +88,9 @@ def _infer_top(op: Op) -> list[Shape]:
     return [(*shape[:-1], count)] * 2
 
 
-def _reference_top(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    values, count = arrays[0], int(arrays[1].reshape(-1)[0])
+def _reference_top(op: Op, values: Array, count: Array) -> Sequence[Array]:
     falling = -values if values.dtype.kind == "f" else -values.astype(np.int64)
-    places = np.argsort(falling, -1, kind="stable")[..., :count]
+    places = np.argsort(falling, -1, kind="stable")[..., : int(count.reshape(-1)[0])]
     return [np.take_along_axis(values, places, -1), places.astype(op.outputs[1].dtype)]
 
 
@@ -156,10 +150,6 @@ def _launch(op: Op, template: str, steps: int) -> Launch:
     )
 
 
-def _build_blocks(op: Op, target: Target) -> Launch:
-    return _launch(op, "sort/top_blocks.jinja", op.attrs["length"])
-
-
 def _build_merge(op: Op, target: Target) -> Launch:
     return _launch(op, "sort/top_merge.jinja", op.attrs["lists"] * op.attrs["length"].bit_length())
 
@@ -177,12 +167,17 @@ define(
     note="k must be a constant",
     versions=3,
 )
-define(SORT, _infer, _kernel("top", _build), _reference, ANY)
+define(SORT, lambda op: [op.operand(0).shape] * 2, _kernel("top", _build), _reference, ANY)
 define(
     "STABLEHLO_SORT operands+ -> results+",
     _infer_stablehlo,
     dtypes=ANY,
     note="by one operand, rising or falling; zeros of either sign are equal; LiteRT has no kernel",
 )
-define(BLOCKS, infer, _kernel("top_blocks", _build_blocks), dtypes=ANY)
+define(
+    BLOCKS,
+    infer,
+    _kernel("top_blocks", lambda op, _: _launch(op, "sort/top_blocks.jinja", op.attrs["length"])),
+    dtypes=ANY,
+)
 define(MERGE, infer, _kernel("top_merge", _build_merge), dtypes=ANY)

@@ -5,7 +5,7 @@ They move blocks of pixels to channels or batches, and back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from .base import (
     ANY,
     Implementation,
     Launch,
+    Reference,
     Traits,
     always,
     among_operands,
@@ -191,43 +192,42 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
 # -- in numpy ---------------------------------------------------------------------------------
 
 
-def _reference_to_depth(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    (batch, height, width, channels), n = arrays[0].shape, _block(op)
-    cut = arrays[0].reshape(batch, height // n, n, width // n, n, channels)
-    return [cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)]
+def _reference_to_depth(op: Op, x: Array) -> Array:
+    (batch, height, width, channels), n = x.shape, _block(op)
+    cut = x.reshape(batch, height // n, n, width // n, n, channels)
+    return cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)
 
 
-def _reference_to_space(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    (batch, height, width, _), n = arrays[0].shape, _block(op)
-    cut = arrays[0].reshape(batch, height, width, n, n, -1)
-    return [cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)]
+def _reference_to_space(op: Op, x: Array) -> Array:
+    (batch, height, width, _), n = x.shape, _block(op)
+    cut = x.reshape(batch, height, width, n, n, -1)
+    return cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)
 
 
-def _reference_to_batch(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference_to_batch(op: Op, x: Array, *others: Array) -> Array:
     (rows,), (columns,) = _table(op, 1)
-    image = arrays[0].reshape(_with_columns(op))
+    image = x.reshape(_with_columns(op))
     padded = np.pad(image, [(0, 0), *map(tuple, _table(op, 2)), (0, 0)])
     batch, height, width, channels = padded.shape
     cut = padded.reshape(batch, height // rows, rows, width // columns, columns, channels)
-    return [cut.transpose(2, 4, 0, 1, 3, 5).reshape(op.output.shape)]
+    return cut.transpose(2, 4, 0, 1, 3, 5).reshape(op.output.shape)
 
 
-def _reference_from_batch(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference_from_batch(op: Op, x: Array, *others: Array) -> Array:
     (rows,), (columns,) = _table(op, 1)
-    (top, _), (left, _) = _table(op, 2)
+    (top, bottom), (left, right) = _table(op, 2)
     _, height, width, channels = _with_columns(op)
-    cut = arrays[0].reshape(rows, columns, -1, height, width, channels)
+    cut = x.reshape(rows, columns, -1, height, width, channels)
     whole = cut.transpose(2, 3, 0, 4, 1, 5).reshape(-1, height * rows, width * columns, channels)
-    (_, bottom), (_, right) = _table(op, 2)
     down, across = height * rows - bottom, width * columns - right
-    return [whole[:, top:down, left:across].reshape(op.output.shape)]
+    return whole[:, top:down, left:across].reshape(op.output.shape)
 
 
 def _define(
     signature: str,
     infer: Callable[[Op], list[Shape]],
     find: Find,
-    reference: Callable[[Op, Sequence[Array]], Sequence[Array]],
+    reference: Reference,
     versions: int,
 ) -> None:
     traits = Traits(always, moves=True, range=among_operands)

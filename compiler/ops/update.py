@@ -5,8 +5,6 @@ tflgpu.update is the same in the tensor's own memory, of which it writes that pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..ir import Array, Op, Shape
@@ -42,15 +40,14 @@ def _build_in_place(op: Op, target: Target) -> Launch:
     )
 
 
-def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+def _reference(op: Op, whole: Array, part: Array, starts: Array) -> Array:
     """Starts are clamped so that the part lies inside the tensor."""
-    whole, part, starts = arrays
     result = whole.copy()
     sizes = zip(starts, whole.shape, part.shape, strict=True)
     firsts = [int(np.clip(start, 0, size - taken)) for start, size, taken in sizes]
     spans = zip(firsts, part.shape, strict=True)
     result[tuple(slice(first, first + taken) for first, taken in spans)] = part
-    return [result]
+    return result
 
 
 define(

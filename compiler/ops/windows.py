@@ -55,10 +55,6 @@ def join_of(op: Op) -> Formula:
     return ELEMENTWISE[name].chosen(op.output.dtype not in FLOATS)
 
 
-def _infer_take(op: Op) -> list[Shape]:
-    return [(op.operand(1).shape[0], *op.attrs["window"])]
-
-
 def _infer_join(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
@@ -121,14 +117,13 @@ def joins_lines(x: Tensor, axis: int, count: int, target: Target) -> bool:
     return busy and longest <= target.device.loop_iterations
 
 
-def _reference_take(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    x, starts = arrays
+def _reference_take(op: Op, x: Array, starts: Array) -> Array:
     window = op.attrs["window"]
     ends = np.array(x.shape) - window
     places = np.zeros((len(starts), x.ndim), np.int64)
     places[:, op.attrs["axes"]] = starts
     taken = [x[_window(np.clip(place, 0, ends), window)] for place in places]
-    return [np.array(taken).reshape(op.output.shape)]
+    return np.array(taken).reshape(op.output.shape)
 
 
 def _window(start: Array, window: Sequence[int]) -> tuple[slice, ...]:
@@ -137,7 +132,7 @@ def _window(start: Array, window: Sequence[int]) -> tuple[slice, ...]:
 
 define(
     TAKE,
-    _infer_take,
+    lambda op: [(op.operand(1).shape[0], *op.attrs["window"])],
     (row_major("take_windows", _take),),
     _reference_take,
     ANY,

@@ -165,10 +165,6 @@ def _infer_input(op: Op) -> list[Shape]:
     return [(batch, TERMS, down * across, channels)]
 
 
-def _infer_product(op: Op) -> list[Shape]:
-    return [(*op.operand(0).shape[:3], op.operand(1).shape[0])]
-
-
 def _infer_output(op: Op) -> list[Shape]:
     batch, _, _, channels = op.operand(0).shape
     return [(batch, *op.attrs["size"], channels)]
@@ -225,6 +221,8 @@ def _build_output(op: Op, target: Target) -> Launch:
 
 define(INPUT, _infer_input, (Implementation("winograd_input", _build_input, fuses=False),))
 define(
-    PRODUCT, _infer_product, (TiledImplementation("winograd_product", _build_product, fuses=False),)
+    PRODUCT,
+    lambda op: [(*op.operand(0).shape[:3], op.operand(1).shape[0])],
+    (TiledImplementation("winograd_product", _build_product, fuses=False),),
 )
 define(OUTPUT, _infer_output, (Implementation("winograd_output", _build_output),))

@@ -21,8 +21,9 @@ from .window import Window
 Infer = Callable[[Op], Sequence[Shape]]
 """An operator's output shapes, from its inputs' shapes and constant contents (ModelError)."""
 
-Reference = Callable[[Op, Sequence[Array]], Sequence[Array]]
-"""The operator in numpy: from the contents of its inputs to the contents of its outputs."""
+Reference = Callable[..., Any]
+"""The operator in numpy, of the contents of its inputs: that of its output, or a list or tuple of
+those of its outputs."""
 
 Reason = Callable[[Op, Target], str | None]
 """Why something is impossible for an operator on a target; None if it is possible."""
@@ -134,10 +135,10 @@ class OpDef:
         """
         assert self.reference is not None
         with np.errstate(all="ignore"):
-            results = [
-                np.asarray(result, tensor.dtype).reshape(tensor.shape)
-                for tensor, result in zip(op.outputs, self.reference(op, arrays), strict=True)
-            ]
+            found = self.reference(op, *arrays)
+            found = found if isinstance(found, list | tuple) else [found]
+            pairs = zip(op.outputs, found, strict=True)
+            results = [np.asarray(result, t.dtype).reshape(t.shape) for t, result in pairs]
         activation = activation_of(op)
         if activation is None:
             return results

@@ -29,7 +29,7 @@ def fold_into_table(graph: Graph, look_up: Op, op: Op) -> Declined | None:
     if op.output.shape != x.shape:
         return Declined("its result has another shape than the integers")
     with np.errstate(all="ignore"):
-        (results,) = ELEMENTWISE[op.name].reference(op, arrays)
+        results = ELEMENTWISE[op.name].reference(op, *arrays)
     table = constant(f"{op.output.name}/table", results.reshape(-1))
     op.name, op.attrs = look_up.name, {"offset": offset}
     graph.set_inputs(op, (x, table))

@@ -51,7 +51,7 @@ def moved(op: Op, elements: Array) -> Array:
     assert reference is not None
     constants = [tensor.data for tensor in op.inputs[1:] if tensor is not None]
     arrays = [elements.reshape(op.operand(0).shape), *(c for c in constants if c is not None)]
-    return np.asarray(reference(op, arrays)[0])
+    return np.asarray(reference(op, *arrays)).reshape(op.output.shape)
 
 
 def followers(graph: Graph, tensor: Tensor) -> Iterator[tuple[Op, Array]]:

@@ -59,7 +59,7 @@ def test_numbers_of_four_bits_share_bytes() -> None:
     assert lookup.constant(1).tolist() == [0xF0, 0x89, 0xA7]
     found = OPS["tflgpu.lookup"].reference
     assert found is not None
-    (rows,) = found(lookup, [np.array([1, 0]), lookup.constant(1)])
+    rows = found(lookup, np.array([1, 0]), lookup.constant(1))
     assert rows.tolist() == [[1, 0], [-8, 7]]
 
 

@@ -77,5 +77,5 @@ def test_the_formula() -> None:
     reference = OPS["tflgpu.rotate"].reference
     assert reference is not None
     tables = np.array([[2.0, 3.0]]), np.array([[5.0, 7.0]])
-    (found,) = reference(op, [np.array([[[1.0, 10.0, 100.0, 1000.0]]]), *tables])
+    found = reference(op, np.array([[[1.0, 10.0, 100.0, 1000.0]]]), *tables)
     assert found.tolist() == [[[2 - 500, 30 - 7000, 200 + 5, 3000 + 70]]]
