@@ -119,7 +119,7 @@ class Loaded {
   models = new Map();
 
   constructor(device, own, plan, weights, pipelines) {
-    Object.assign(this, {device, own, plan, weights, pipelines});
+    Object.assign(this, {device, own, plan, weights, pipelines, kept: [weights]});
     const {signatures} = plan;
     this.arena = this.buffer(Math.max(...signatures.map(({arena}) => arena)));
     this.variables = new Map(signatures.flatMap(({variables}) => variables).map(
@@ -132,10 +132,14 @@ class Loaded {
     this.reset();
   }
 
-  buffer(size) {
-    return this.device.createBuffer({
-      size: Math.max(words(size), SMALLEST),
-      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST});
+  /** Keeps a buffer or a texture until the model is destroyed. */
+  keep(item) {
+    this.kept.push(item);
+    return item;
+  }
+
+  buffer(size, usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST) {
+    return this.keep(this.device.createBuffer({size: Math.max(words(size), SMALLEST), usage}));
   }
 
   reset() {
@@ -152,18 +156,17 @@ class Loaded {
 
   destroy() {
     this.lost ??= new ModelError(`${NAME} was destroyed; load it again`);
-    for (const buffer of [this.arena, this.weights, ...this.states.values()]) buffer.destroy();
+    for (const item of this.kept) item.destroy();
     if (this.own) this.device.destroy();
   }
 }
 
 class Model {
-  #loaded; #device; #buffers; #steps; #staging = []; #pictures = new Map();
+  #loaded; #buffers; #steps; #staging = []; #pictures = new Map();
 
   constructor(loaded, {name, inputs, outputs, variables, steps}) {
     const {device, pipelines} = loaded;
     this.#loaded = loaded;
-    this.#device = device;
     this.inputs = inputs;
     this.outputs = outputs;
     const reach = (tensor) => loaded.buffer(tensor.reach);
@@ -194,7 +197,7 @@ class Model {
   }
 
   /** The device, for work of the application on `buffer`. */
-  get device() { return this.#device; }
+  get device() { return this.#loaded.device; }
 
   /** The buffer of an input or output. */
   buffer(name) {
@@ -226,18 +229,18 @@ class Model {
     for (const [name, value] of Object.entries(given)) {
       if (isFrame(value)) bitmaps.push(given[name] = await createImageBitmap(value));
     }
-    const encoder = this.#device.createCommandEncoder({label: NAME});
+    const encoder = this.device.createCommandEncoder({label: NAME});
     for (const tensor of this.inputs) this.#write(tensor, given[tensor.name], encoder);
     for (const bitmap of bitmaps) bitmap.close();
     this.enqueue(encoder);
-    const staging = this.#staging.pop() ?? this.outputs.map(({size}) => this.#device.createBuffer({
-      size: Math.max(words(size), WORD), usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST}));
+    const staging = this.#staging.pop() ?? this.outputs.map(
+      ({size}) => this.#loaded.buffer(size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST));
     this.outputs.forEach(({name, size}, index) => {
       encoder.copyBufferToBuffer(this.buffer(name), 0, staging[index], 0, words(size));
     });
-    this.#device.pushErrorScope("validation");
-    this.#device.queue.submit([encoder.finish()]);
-    const invalid = this.#device.popErrorScope();
+    this.device.pushErrorScope("validation");
+    this.device.queue.submit([encoder.finish()]);
+    const invalid = this.device.popErrorScope();
     try {
       await Promise.all(staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ)));
     } catch (error) {
@@ -280,7 +283,7 @@ class Model {
         whole.set(bytes);
         bytes = whole;
       }
-      if (size) this.#device.queue.writeBuffer(buffer, 0, bytes);
+      if (size) this.device.queue.writeBuffer(buffer, 0, bytes);
     } else {
       this.#draw(tensor, value, buffer, encoder);
     }
@@ -298,10 +301,10 @@ class Model {
         + `must have ${width} x ${height}: draw it to a canvas of that size, or compile for another size`);
     }
     if (!this.#pictures.has(name)) {
-      this.#pictures.set(name, pictureReader(this.#device, buffer, width, height, channels));
+      this.#pictures.set(name, pictureReader(this.#loaded, buffer, width, height, channels));
     }
     const {texture, pipeline, bindings, groups} = this.#pictures.get(name);
-    this.#device.queue.copyExternalImageToTexture({source}, {texture}, [width, height]);
+    this.device.queue.copyExternalImageToTexture({source}, {texture}, [width, height]);
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, bindings);
@@ -313,24 +316,16 @@ class Model {
   reset() { this.#loaded.reset(); }
 
   /** Frees the device's memory for all signatures, and the device unless it was given to `load`. */
-  destroy() {
-    for (const model of this.#loaded.models.values()) model.#release();
-    this.#loaded.destroy();
-  }
-
-  #release() {
-    const [, , inputs, outputs] = this.#buffers;
-    for (const buffer of [...inputs, ...outputs, ...this.#staging.flat()]) buffer.destroy();
-    for (const {texture} of this.#pictures.values()) texture.destroy();
-  }
+  destroy() { this.#loaded.destroy(); }
 }
 
 /** What copies texels to the bytes of a buffer, four in a word. */
-function pictureReader(device, buffer, width, height, channels) {
-  const texture = device.createTexture({
+function pictureReader(loaded, buffer, width, height, channels) {
+  const {device} = loaded;
+  const texture = loaded.keep(device.createTexture({
     size: [width, height], format: "rgba8unorm",
     usage: GPUTextureUsage.TEXTURE_BINDING | GPUTextureUsage.COPY_DST
-      | GPUTextureUsage.RENDER_ATTACHMENT});
+      | GPUTextureUsage.RENDER_ATTACHMENT}));
   const row = 65535 * 64;
   const count = words(width * height * channels) / WORD;
   const code = `
