@@ -14,7 +14,7 @@ from .device import WebGPUDevice
 from .info import FEATURES, describe
 from .library import driver_call, wgpu
 from .timing import FEATURE as TIMESTAMPS
-from .trials import known
+from .trials import ALL, known
 
 BACKENDS = ("Vulkan", "Metal", "D3D12")
 """Those of wgpu that hold what kernels need; OpenGL has a runtime of its own."""
@@ -33,11 +33,10 @@ def devices() -> list[DeviceInfo]:
 
 def unusable() -> list[Unusable]:
     """The adapters that do not work (DeviceError)."""
-    advice = "update its driver"
-    if known().failure:
-        return [Unusable("WebGPU", "wgsl", known().failure, advice)]
     return [
-        Unusable(name, "wgsl", reason, advice) for name, _, reason in known().adapters if reason
+        Unusable(name, "wgsl", reason, "update its driver")
+        for name, _, reason in known().adapters
+        if reason
     ]
 
 
@@ -95,9 +94,9 @@ def present() -> list[tuple[DeviceInfo, Any]]:
 
 def _usable() -> list[tuple[DeviceInfo, Any]]:
     DRIVER_PROCESS.start()
-    if known().failure:
-        return []
-    return [pair for pair in present() if not known().reason_against(str(pair[0]), pair[0].driver)]
+    broken = [(name, driver) for name, driver, reason in known().adapters if reason]
+    found = [] if ALL in broken else present()
+    return [pair for pair in found if (str(pair[0]), pair[0].driver) not in broken]
 
 
 def _select(name: str) -> tuple[DeviceInfo, Any]:

@@ -28,29 +28,25 @@ from ..launch.attempt import Attempt, outdated
 from ..processor import instruction_set
 from .library import wgpu
 
-VERSION = 2
+VERSION = 3
 """Of the kernel that is tried and of the files; part of the digest."""
 MODULE = "tflgpu.runtime.webgpu.probe"
 VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES")
 """They name files that register drivers of Vulkan."""
 FOLDERS = ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d")
 """Where Linux registers them."""
+ALL = ("WebGPU", "")
+"""Stands for all adapters where they cannot be listed."""
 
 
 @dataclass
 class Trials:
     """What became of the adapters of this machine."""
 
-    failure: str = ""
-    """Why they cannot be listed; empty if they can."""
     adapters: list[Sequence[str]] = field(default_factory=list)
     """The text of the `DeviceInfo` of each, its driver, and why it fails; empty if it does not."""
     overdue: bool = False
     """Whether one of them was not waited for any longer."""
-
-    def reason_against(self, name: str, driver: str) -> str:
-        """Why the adapter with this text and driver does not work; empty if it does."""
-        return next((why for *which, why in self.adapters if which == [name, driver]), "")
 
 
 @cache
@@ -75,17 +71,16 @@ def try_again() -> None:
 
 def _try_all(file: Path) -> Trials:
     first = Attempt(MODULE, (0,), {})
-    listed = first.devices or ()
+    listed = [ALL] if first.devices is None else first.devices
     with ThreadPoolExecutor() as pool:
         rest = pool.map(lambda number: Attempt(MODULE, (number,), {}), range(1, len(listed)))
         attempts = [first, *rest]
     trials = Trials(
-        "" if listed else first.failure,
         [(*device, tried.failure) for device, tried in zip(listed, attempts, strict=False)],
         any(tried.overdue for tried in attempts),
     )
-    if first.devices is None and not trials.failure:
-        return trials  # no process can be started
+    if first.devices is None and not first.failure:
+        return Trials()  # no process can be started
     try:
         make_private(file.parent)
         replace_file(file, json.dumps(asdict(trials)).encode())
