@@ -102,12 +102,7 @@ def contexts() -> list[Context]:
 
 
 def _contexts() -> list[Context]:
-    found = []
-    for display in _displays():
-        context = _create(display)
-        if context is not None:
-            found.append(context)
-    return found
+    return [context for display in _displays() if (context := _create(display)) is not None]
 
 
 def _displays() -> list[int]:

@@ -17,7 +17,7 @@ import numpy as np
 from .... import runtime
 from ....runtime.api import load_folder
 from ....runtime.exchange import PartTime
-from ....runtime.plan.records import HostPart, Plan, Region, TensorInfo
+from ....runtime.plan.records import HostPart, Plan, Region
 from ....runtime.plan.storage import region_size
 from ... import pipeline
 from ...devices.attached import attached_device
@@ -30,6 +30,7 @@ from ...litert.variations import with_state
 from ...options import Options
 from ...progress import Progress, silent
 from ...scratch import scratch_folder
+from ..compare import Feed
 from ..trace.events import Trace
 from ..trace.session import Observer
 from .litert_gpu import Accelerated
@@ -41,8 +42,6 @@ RUNS = 4
 PASSES = 9
 """Runs in which each kernel is timed, of which the median counts."""
 
-Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
-"""Returns the arrays for a model's inputs, by name."""
 Run = Callable[[], Any]
 """Runs a model once, including the copies of inputs and outputs."""
 
