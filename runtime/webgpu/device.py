@@ -70,8 +70,6 @@ class WebGPUDevice(Device):
         self._copies: list[Copy] = []
         self._downloads: list[Download] = []
         """Those that nobody waits for yet."""
-        self._submitted = False
-        """Whether anything was submitted since the last download."""
         self._fence = self._allocate(WORD)
         """A word to copy where nothing else is copied."""
 
@@ -166,7 +164,6 @@ class WebGPUDevice(Device):
                 content = bytes(content).ljust(whole_words(array.nbytes), b"\0")
             with self._doing("copying an input"):
                 self._queue.write_buffer(buffer.buffer, buffer.offset + offset, content)
-            self._submitted = True
 
     def fill(self, buffer: Range, size: int, byte: int) -> None:
         self.upload(buffer, memoryview(bytes([byte]) * whole_words(size)))
@@ -178,7 +175,6 @@ class WebGPUDevice(Device):
             encoder = self._device.create_command_encoder()
             encode(commands, encoder)
             self._recorded.append(encoder.finish())
-        self._submitted = True
 
     def download(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:
@@ -191,7 +187,6 @@ class WebGPUDevice(Device):
         with self._doing("launching the kernels"):
             if copies:
                 self._downloads.append(Download(self._device, copies, recorded))
-                self._submitted = False
             elif recorded:
                 self._queue.submit(recorded)
 
@@ -208,15 +203,14 @@ class WebGPUDevice(Device):
                 event.sync_wait()
 
     def mark(self) -> Downloads:
-        if not self._copies and (self._submitted or not self._downloads):
+        if not self._copies:
             self.download(self._fence, np.empty(1, np.uint32))
         self._start()
         downloads, self._downloads = self._downloads, []
         return Downloads(self._name, downloads)
 
     def finish(self) -> None:
-        if self._submitted or self._copies or self._downloads:
-            self.mark().wait()
+        self.mark().wait()
 
     def profile(self, commands: Sequence[Command]) -> list[float]:
         """Timestamps of the device; wall-clock time from launch to completion if it has none."""
