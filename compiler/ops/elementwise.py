@@ -187,10 +187,13 @@ def rank_fits(op: Op, target: Target) -> str | None:
     return f"rank {max(ranks)} is above 4" if max(ranks) > 4 else None
 
 
-def flattens(op: Op) -> bool:
-    """Whether height and width can be one axis, as no operand broadcasts over just one of them."""
+def flattens(op: Op, operands: Sequence[Tensor] | None = None) -> bool:
+    """Whether height and width can be one axis, as no operand broadcasts over just one of them.
+
+    The operands are all that it reads, unless they are given.
+    """
     _, rows, columns, _ = bhwc(op.output.shape)
-    images = [bhwc(tensor.shape)[1:3] for tensor in op.reads]
+    images = [bhwc(tensor.shape)[1:3] for tensor in (op.reads if operands is None else operands)]
     return all(image in ((rows, columns), (1, 1)) for image in images)
 
 

@@ -98,7 +98,7 @@ class Lines:
 
     def by_elements(self, axes: Collection[int], *, team: int = 0) -> Launch:
         """Along any axes, element by element; the work-items of a team, if any, share the last."""
-        shape, walked = _merged(self.shape, axes)
+        shape, walked = merged(self.shape, axes)
         lines = prod(size for axis, size in enumerate(shape) if axis not in walked)
         variables = {"shape": shape, "walked": walked, "lines": lines}
         grid = (team, lines, 1) if team else linear_grid(lines)
@@ -121,9 +121,9 @@ class Lines:
 
         Rows of whole slices are one, where they neighbour each other. Others may have gaps between.
         """
-        shape, walked = _merged(self.shape, axes)
+        shape, walked = merged(self.shape, axes)
         if self.shape[-1] % target.lanes:
-            shape, walked = _merged(self.shape[:-1], axes)
+            shape, walked = merged(self.shape[:-1], axes)
             shape += self.shape[-1:]
         outer = prod(size for axis, size in enumerate(shape[:-1]) if axis not in walked)
         lines = outer * slice_count(shape[-1], target)
@@ -172,23 +172,23 @@ def axes_of_rows(shape: Shape, axes: Collection[int], target: Target) -> int:
     return count if whole and columns >= target.lanes else 0
 
 
-def _merged(shape: Shape, axes: Collection[int]) -> tuple[Shape, set[int]]:
+def merged(shape: Shape, axes: Collection[int]) -> tuple[Shape, set[int]]:
     """The shape with neighbouring axes as one that are both walked, or both not; those walked.
 
-    >>> _merged((2, 3, 5, 7), {1, 2}), _merged((1, 3, 1, 7), {0, 3})
+    >>> merged((2, 3, 5, 7), {1, 2}), merged((1, 3, 1, 7), {0, 3})
     (((2, 15, 7), {1}), ((3, 7), {1}))
     """
-    merged: list[int] = []
+    sizes: list[int] = []
     walked: list[bool] = []
     for axis, size in enumerate(shape):
         if size == 1:
             continue
         if walked and walked[-1] == (axis in axes):
-            merged[-1] *= size
+            sizes[-1] *= size
         else:
-            merged.append(size)
+            sizes.append(size)
             walked.append(axis in axes)
-    return tuple(merged), {axis for axis, along in enumerate(walked) if along}
+    return tuple(sizes), {axis for axis, along in enumerate(walked) if along}
 
 
 def group_size(parts: int, target: Target) -> int:

@@ -12,7 +12,8 @@ normalized in another shape then, `shape`, such as [1,4096,32,4] for 32 groups o
 
 from __future__ import annotations
 
-from math import lcm, prod
+from dataclasses import replace
+from math import gcd, lcm, prod
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from .base import (
     slice_count,
 )
 from .elementwise import flattens
-from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, too_few_parts
+from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, merged, too_few_parts
 from .row_slices import no_row_slices, no_whole_rows
 
 NAME = "tflgpu.normalization"
@@ -50,6 +51,28 @@ def reference(op: Op, values: Array) -> Array:
         x = x - x.mean(_axes(op), keepdims=True)
     variance = np.square(x).mean(_axes(op), keepdims=True)
     return np.asarray(x / np.sqrt(variance + op.attrs["epsilon"]), np.float32)
+
+
+def pixel_groups(op: Op) -> tuple[int, int, int, int] | None:
+    """Batches, pixels, groups, and the channels of each; None if it is not over these.
+
+    The only group may be all channels, and a group a single one.
+    """
+    whole = op.output.shape
+    shape, reduced = merged(shape_normalized(op), _axes(op))
+    batches, channels = whole[0], whole[-1]
+    if not 3 <= len(whole) <= 4 or (batches > 1 and (shape[0] != batches or 0 in reduced)):
+        return None
+    if batches > 1:
+        shape, reduced = shape[1:], {axis - 1 for axis in reduced}
+    found = {1: (1, channels), 2: (channels, 1), 3: tuple(shape[1:])}.get(len(shape))
+    pixels = prod(whole) // (batches * channels)
+    if found is None or reduced != {0, 2} & {*range(len(shape))} or pixels == 1:
+        return None
+    groups, size = found
+    if groups * size != channels or (len(shape) > 1 and shape[0] != pixels):
+        return None
+    return batches, pixels, groups, size
 
 
 def _reduced(op: Op) -> tuple[bool, ...]:
@@ -102,6 +125,22 @@ def _sliced(op: Op, target: Target) -> Launch:
     return _lines(op).by_slices(target, axes, team=team, flatten=True)
 
 
+def _rows_of_teams(op: Op, target: Target) -> str | None:
+    shape, reduced = merged(shape_normalized(op), _axes(op))
+    if reduced != {len(shape) - 1}:
+        return "the mean is not over rows"
+    lines = prod(shape[:-1])
+    if lines >= target.device.work_items:
+        return f"{lines} rows already keep the device busy"
+    return too_few_parts(shape[-1], lines, target)
+
+
+def _linear_group(op: Op, target: Target) -> Launch:
+    """A work-group per mean, over rows."""
+    columns = merged(shape_normalized(op), _axes(op))[0][-1]
+    return _lines(op).by_elements(_axes(op), team=group_size(columns, target))
+
+
 def _long_rows(op: Op, target: Target) -> str | None:
     if not axes_of_rows(shape_normalized(op), _axes(op), target):
         return "the mean is not over rows of whole slices"
@@ -117,42 +156,60 @@ def _rows(op: Op, target: Target) -> Launch:
 MOST_SLICES = 8
 """How many slices of groups a work-item takes, at most: it holds their sums."""
 
+MOST_CHAINS = 4
+"""How many sums of the pixels of a block are made at a time, so that none waits for another."""
+
 MOST_ROWS = 32
 """How many pixels are a block, at most: their squared distances from the first of them are at most
 as many times the variance, so that few of its digits cancel."""
 
 
-def _sizes(op: Op) -> tuple[int, int, int, int] | None:
-    """Batches, pixels, groups, and the channels of each; None if it is not over such groups."""
-    shape, reduced = shape_normalized(op), _axes(op)
-    kept = [axis for axis, size in enumerate(shape) if size > 1 and axis not in reduced]
-    groups = len(shape) - 2
-    if kept not in ([groups], [0, groups]) or groups < 2:
-        return None
-    batches = shape[0] if 0 in kept else 1
-    return batches, prod(shape[:groups]) // batches, shape[groups], shape[-1]
-
-
 def _few_channels(op: Op, target: Target) -> str | None:
-    sizes = _sizes(op)
+    sizes = pixel_groups(op)
     if sizes is None:
         return "the mean is not over pixels and groups of channels"
     if not op.attrs["centered"]:
         return "no mean is subtracted"
+    if not target.on_processor:
+        return "work-items of a team normalize images"
     *_, groups, size = sizes
     together = lcm(size, target.lanes)
     if groups * size % together or together > MOST_SLICES * target.lanes:
         return f"groups of {size} of {groups * size} channels do not fill few whole slices"
-    return no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
+    return None
+
+
+def _few_channels_of_rows(op: Op, target: Target) -> str | None:
+    unsuited = no_whole_rows(op, target, op.epilogue_inputs, op.operand(0))
+    return unsuited or _few_channels(op, target)
+
+
+def _few_channels_in_slices(op: Op, target: Target) -> str | None:
+    if reason := _few_channels(op, target):
+        return reason
+    return None if flattens(op) else "its epilogue needs height and width as separate axes"
+
+
+def items_of_groups(op: Op, target: Target) -> int:
+    """How many work-items of a processor normalize groups of channels of all pixels; 0 for none."""
+    sizes = pixel_groups(op)
+    assert sizes is not None
+    batches, _, groups, size = sizes
+    if _few_channels(op, target) is None:
+        return batches * groups * size // lcm(size, target.lanes)
+    if groups == 1:
+        return batches
+    return batches * slice_count(groups, target) if size == 1 else 0
 
 
 def _groups(op: Op, target: Target) -> Launch:
     """A work-item takes the groups that fill whole slices together."""
-    sizes = _sizes(op)
+    sizes = pixel_groups(op)
     assert sizes is not None
     batches, pixels, groups, size = sizes
     together = lcm(size, target.lanes)
-    parts = groups * size // together
+    parts, slices = groups * size // together, together // target.lanes
+    rows = max(rows for rows in range(1, MOST_ROWS + 1) if pixels % rows == 0)
     lines = _lines(op)
     return Launch.of(
         op,
@@ -163,9 +220,10 @@ def _groups(op: Op, target: Target) -> Launch:
             "items": batches * parts,
             "parts": parts,
             "pixels": pixels,
-            "rows": max(rows for rows in range(1, MOST_ROWS + 1) if pixels % rows == 0),
+            "rows": rows,
+            "chains": gcd(rows, max(MOST_CHAINS // slices, 1)),
             "columns": groups * size,
-            "slices": together // target.lanes,
+            "slices": slices,
             "size": size,
         },
         heavy=True,
@@ -173,10 +231,17 @@ def _groups(op: Op, target: Target) -> Launch:
     )
 
 
+def _sliced_groups(op: Op, target: Target) -> Launch:
+    launch = _groups(op, target)
+    return replace(launch, grid=(1, 1, launch.variables["items"]), flatten=True)
+
+
 IMPLEMENTATIONS = (
+    Implementation("normalization_groups", _sliced_groups, _few_channels_in_slices),
     Implementation("normalization", _sliced, _whole_images),
     row_major("normalization_rows", _rows, _long_rows),
-    row_major("normalization_groups", _groups, _few_channels),
+    row_major("normalization_groups", _groups, _few_channels_of_rows),
+    row_major("normalization_group_linear", _linear_group, _rows_of_teams),
     row_major("normalization_linear", lambda op, _: _lines(op).by_elements(_axes(op))),
 )
 

@@ -36,6 +36,7 @@ from .fuse.normalize_in_products import normalize_in_products
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
 from .fuse.split_large_weights import split_large_weights
+from .fuse.split_normalization import split_normalization
 from .fuse.split_reduction import split_reduction
 from .fuse.update_in_place import update_in_place
 from .layout.align_unit_axes import align_unit_axes
@@ -143,6 +144,7 @@ FUSE: tuple[Pass, ...] = (
     separate_outputs,
     update_in_place,
     split_reduction,
+    split_normalization,
     fuse_elementwise,
     rematerialize_elementwise,
     fuse_second_output,

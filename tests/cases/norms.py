@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from graphs import Input, Value, call, ints, number, reshape, w, x
+from graphs import Input, Value, call, ints, number, reshape, transpose, w, x
 
 from tflgpu.compiler.ir import Shape
 
@@ -170,6 +170,60 @@ def groups() -> Iterator[Case]:
     yield Case("recognized", name, grouped(root_mean_square, *GROUPS["4 channels"]))
 
 
+def converted(whole: Shape, groups: int, *, gain: bool, turned: bool = True) -> Value:
+    """A norm of groups of channels as PyTorch's converter has it, of images with channels last.
+
+    The groups are those of the transposed image. If it is not `turned`, channels come first.
+    """
+    batch, height, width, channels = whole
+    size, pixels = channels // groups, height * width
+    image = transpose(x(*whole), 0, 3, 1, 2) if turned else x(batch, channels, height, width)
+    values = reshape(image, batch, groups, size, pixels)
+    center = mean(values, (2, 3))
+    apart = call("SUB", values, center)
+    factor = deviation(call("MUL", apart, apart), (2, 3))
+    moved = call("MUL", center, number(-1))
+    if gain:
+        scale = call("MUL", factor, w(1, groups, size, 1))
+        shift = call("ADD", call("MUL", moved, scale), w(1, groups, size, 1))
+    else:
+        cut = ints(batch, groups, size, 1)
+        scale = call("BROADCAST_TO", factor, cut)
+        shift = call("BROADCAST_TO", call("MUL", moved, factor), cut)
+    scaled = call("MUL", image, reshape(scale, batch, channels, 1, 1))
+    result = call("ADD", scaled, reshape(shift, batch, channels, 1, 1))
+    return transpose(result, 0, 2, 3, 1) if turned else result
+
+
+CONVERTED: dict[str, tuple[Shape, int]] = {
+    "4 channels": ((2, 5, 7, 64), 16),
+    "2 channels": ((1, 7, 9, 64), 32),
+    "10 channels": ((1, 5, 6, 80), 8),
+    "64 channels": ((2, 5, 7, 128), 2),
+    "5 channels of ragged slices": ((2, 4, 6, 20), 4),
+    "3 channels of ragged slices": ((1, 4, 6, 39), 13),
+    "all channels": ((2, 5, 7, 37), 1),
+    "all channels of many pixels": ((1, 48, 47, 32), 1),
+    "150 channels": ((1, 24, 25, 300), 2),
+    "single channels": ((1, 9, 11, 64), 64),
+}
+"""The shape of images, and how many groups their channels are."""
+
+
+def converted_groups() -> Iterator[Case]:
+    for name, (shape, count) in CONVERTED.items():
+        for gain in (True, False):
+            value = call("ADD", converted(shape, count, gain=gain), x(*shape))
+            without = "" if gain else ", without a gain"
+            yield Case("recognized", f"converted norm of groups of {name}{without}", value)
+        before = converted(shape, count, gain=True, turned=False)
+        yield Case("recognized", f"converted norm of groups of {name} before pixels", before)
+    many = batches(call("ADD", x(1, 160, 96, 8), number(7)), (1, 2), w(8), w(8))
+    yield Case("recognized", "norm of an instance of many pixels", many)
+    rows = call("ADD", layers(x(1, 40, 40, 20), (1, 2, 3), w(20), w(20)), x(1, 40, 1, 20))
+    yield Case("recognized", "norm of a picture of many pixels to which a row is added", rows)
+
+
 def dense(rows: Value, outputs: int, inputs: int) -> Value:
     """A fully connected layer of the last axis."""
     return call("FULLY_CONNECTED", rows, w(outputs, inputs), w(outputs), keep_num_dims=True)
@@ -207,4 +261,4 @@ def norms_before_layers() -> Iterator[Case]:
         yield Case("recognized", f"{name} norm of one row", gated(norm, 1, 1, 37))
 
 
-TABLES = (norms, groups, norms_before_layers)
+TABLES = (norms, groups, converted_groups, norms_before_layers)

@@ -5,8 +5,7 @@
     becomes   n = tflgpu.normalization(x) axes=(1,3) shape=(1,4096,32,4)
               g = RESHAPE(gain) new_shape=(128,)   y = MUL(n, g)
 
-PyTorch's converter has gain and offset behind the second reshape, Keras before it. GPUs keep the
-reshapes: their teams of work-items reduce tensors in slices.
+Gain and offset are behind the second reshape, or, as Keras has them, before it.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ AFFINE = ("ADD", "MUL", "SUB")
 
 @graph_rewrite()
 def normalize_groups(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """On processors, of rows that become others."""
-    for op in graph.ops if target.on_processor else ():
+    """Of rows that become others."""
+    for op in graph.ops:
         before = graph.producer(op.operand(0)) if op.name == NAME else None
         if before is None or before.name not in RESHAPES:
             continue
@@ -34,7 +33,7 @@ def normalize_groups(graph: Graph, target: Target) -> Iterator[Attempt]:
         steps = _steps(graph, op, source.shape)
         if not steps or graph.only_reader(values) is not op:
             continue
-        ragged = source.shape[-1] % target.lanes
+        ragged = target.on_processor and source.shape[-1] % target.lanes
         reason = f"rows of {source.shape[-1]} elements are not whole slices" if ragged else None
         yield Attempt((before, op, *steps), reason)
         if reason is None:

@@ -7,32 +7,31 @@
 Converters and authors write it in many ways, so expressions are not compared operator by operator.
 Everything that depends on the mean m and the inverse deviation r is expanded to a sum of products,
 which must be x r g - m r g plus terms without r. RMS normalization has no m. Gain g and offset, be
-they constants or not, remain separate operators.
+they constants or not, remain separate operators. Statistics may be those of x in another shape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ...ir import Graph, Op, Tensor
-from ...ops.base import slice_count
-from ...ops.lines import group_size
+from ...ops import RESHAPES
 from ...ops.normalization import NAME
 from ...ops.reduce import axes
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .region import leading_to, needed_outside, remove_region
+from .regrouped import Regrouped, regrouped
 
-ARITHMETIC = frozenset(["ADD", "DIV", "MUL", "NEG", "SUB"])
+ARITHMETIC = frozenset(["ADD", "BROADCAST_TO", "DIV", "MUL", "NEG", "SUB"])
 LONGEST = 16
 """Most operators that are expanded after the mean and the deviation."""
 MAX_TERMS = 8
 """Most terms of an expanded sum."""
-MAX_PIXELS = 128
-"""Most pixels for each work-item of a group, if groups leave work-items of a GPU idle."""
 
 Term = tuple[int, tuple[Tensor, ...]]
 """The sign of a product, and its factors."""
@@ -43,7 +42,7 @@ class Statistics:
     """The mean and the deviation of a tensor, and the operators that compute them."""
 
     values: Tensor
-    """The tensor that is normalized."""
+    """The tensor that they are of."""
     center: Tensor | None
     """Its mean; None for RMS normalization."""
     axes: tuple[int, ...]
@@ -56,6 +55,23 @@ class Statistics:
     """The constant added to the variance."""
     ops: frozenset[Op]
     """The operators that compute mean and deviation."""
+    before: Regrouped | None = None
+    """The values in another shape, in which they are normalized; None if they are as they are."""
+
+    @property
+    def normalized(self) -> Tensor:
+        """The tensor that is normalized."""
+        return self.before.whole if self.before else self.values
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Those of the operator that normalizes."""
+        along = self.before.attrs(self.axes) if self.before else {"axes": self.axes}
+        return {**along, "epsilon": self.epsilon, "centered": self.center is not None}
+
+    def seen(self, tensor: Tensor) -> Tensor:
+        """The mean or the deviation as it is applied to what is normalized."""
+        return self.before.statistic(tensor) if self.before else tensor
 
 
 @dataclass(frozen=True)
@@ -91,27 +107,8 @@ def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
         if isinstance(found, Attempt):
             yield found
             continue
-        reason = _too_large(found.statistics, target)
-        yield Attempt((op, found.last), reason)
-        if reason is None:
-            _replace(graph, found)
-
-
-def _too_large(statistics: Statistics, target: Target) -> str | None:
-    """Why an image's mean and variance are better computed by several kernels; None if not so.
-
-    One kernel needs a work-group for each slice of channels, and has no use for more of them. It
-    holds squares in single precision, though, where several would store them in half.
-    """
-    shape = statistics.values.shape
-    if target.on_processor or target.half or len(shape) != 4 or statistics.axes != (1, 2):
-        return None
-    batch, height, width, channels = shape
-    items = group_size(height * width, target)
-    busy = items * batch * slice_count(channels, target)
-    if busy >= target.device.work_items or height * width <= MAX_PIXELS * items:
-        return None
-    return f"{busy} work-items would take long for {height} x {width} pixels"
+        yield Attempt((op, found.last))
+        _replace(graph, found)
 
 
 def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | None:
@@ -144,15 +141,26 @@ def _recognize(
     statistics = _statistics(graph, variance, values, center, squares)
     if isinstance(statistics, str):
         return Attempt((variance,), statistics)
+    for before in (None, *regrouped(graph, values)):
+        found = _applied(graph, variance, replace(statistics, before=before))
+        if found is not None:
+            return found
+    reason = "the values minus their mean are not divided by the deviation afterwards"
+    return Attempt((variance,), reason)
+
+
+def _applied(graph: Graph, variance: Op, statistics: Statistics) -> Normalization | Attempt | None:
+    """The first operator in order of execution that applies statistics; None if there is none."""
     opened: set[Op] = set()
     waiting = graph.consumers(statistics.root)
-    waiting += graph.consumers(center) if center is not None else []
+    waiting += graph.consumers(statistics.center) if statistics.center is not None else []
     while waiting and len(opened) < LONGEST:
-        op = waiting.pop(0)
+        op = min(waiting, key=lambda each: each.index)
+        waiting.remove(op)
         if not _opens(op, statistics):
             continue
         opened.add(op)
-        if op.output.shape == values.shape:
+        if op.output.shape == statistics.normalized.shape:
             terms = _terms(graph, op.output, opened, statistics)
             form = _form(terms, statistics)
             if form is not None:
@@ -163,8 +171,7 @@ def _recognize(
                     return Attempt((variance, op), f"{needed.name} is also used elsewhere")
                 return Normalization(op, form, statistics, region)
         waiting += graph.consumers(op.output)
-    reason = "the values minus their mean are not divided by the deviation afterwards"
-    return Attempt((variance,), reason)
+    return None
 
 
 def _statistics(
@@ -212,6 +219,8 @@ def _opens(op: Op, statistics: Statistics) -> bool:
     """Whether an operator is expanded."""
     root = statistics.root
     divides = op.name == "DIV"
+    if op.name in RESHAPES:
+        return statistics.before is not None and statistics.before.fits(op)
     if op.name not in ARITHMETIC or op.epilogue:
         return False
     if divides:
@@ -222,11 +231,16 @@ def _opens(op: Op, statistics: Statistics) -> bool:
 def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics) -> list[Term]:
     """A tensor as a sum of products, expanding the operators in `opened`."""
     op = graph.producer(tensor)
-    if tensor.data is not None and tensor.elements == 1 and tensor.data.reshape(()) in (0, 1):
-        return [(1, ())] * int(tensor.data.reshape(()))
+    if tensor.data is not None and tensor.elements == 1 and abs(tensor.data.reshape(())) in (0, 1):
+        sign = int(tensor.data.reshape(()))
+        return [(sign, ())] * abs(sign)
     if op is None or op not in opened:
         return [(1, (tensor,))]
     first = _terms(graph, op.operand(0), opened, statistics)
+    if op.name in RESHAPES:
+        return _reshaped(first, op, statistics)
+    if op.name == "BROADCAST_TO":
+        return first
     if op.name == "NEG":
         return [(-sign, factors) for sign, factors in first]
     second = _terms(graph, op.operand(1), opened, statistics)
@@ -239,12 +253,35 @@ def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics
     return [(a * b, (*left, *right)) for a, left in first for b, right in second]
 
 
+def _reshaped(terms: list[Term], reshape: Op, statistics: Statistics) -> list[Term]:
+    """A sum that a reshape lets apply to the values as they are normalized."""
+    before = statistics.before
+    assert before is not None
+    result = []
+    for sign, factors in terms:
+        seen = [
+            before.statistic(each)
+            if each in (statistics.root, statistics.center)
+            else before.factor(each, reshape)
+            for each in factors
+        ]
+        kept = tuple(each for each in seen if each is not None)
+        if len(kept) < len(seen):
+            return [(1, (reshape.output,))]
+        result.append((sign, kept))
+    return result
+
+
 def _form(terms: list[Term], statistics: Statistics) -> Form | None:
     """A sum as a normalization; None if it is not one."""
-    root, values, center = statistics.root, statistics.values, statistics.center
+    root, values, center = (
+        statistics.seen(statistics.root),
+        statistics.normalized,
+        statistics.center,
+    )
     scaled = [term for term in terms if root in term[1]]
     rest = tuple(term for term in terms if root not in term[1])
-    wanted = [(1, values)] if center is None else [(1, values), (-1, center)]
+    wanted = [(1, values)] if center is None else [(1, values), (-1, statistics.seen(center))]
     gains = []
     for sign, subject in wanted:
         found = [term for term in scaled if subject in term[1]]
@@ -278,17 +315,18 @@ def _same(first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> bool:
 def _replace(graph: Graph, found: Normalization) -> None:
     form, statistics, region = found.form, found.statistics, found.region
     result, index = found.last.output, found.last.index
-    values = statistics.values
+    values = statistics.normalized
     steps = [("MUL", factor) for factor in form.gain]
     for sign, factors in form.rest:
         steps.append(("ADD" if sign > 0 else "SUB", _product(graph, factors, index)))
     remove_region(graph, region)
-    attrs = {
-        "axes": statistics.axes,
-        "epsilon": statistics.epsilon,
-        "centered": statistics.center is not None,
-    }
-    op = Op(NAME, (values,), (result,), attrs, index)
+    between = statistics.values
+    while between is not values and not graph.is_used(between):
+        moved = graph.producer(between)
+        assert moved is not None
+        graph.remove(moved)
+        between = moved.operand(0)
+    op = Op(NAME, (values,), (result,), statistics.attrs, index)
     for number, (name, other) in enumerate(steps):
         between = Tensor(f"{result.name}/normalized{number}", values.shape)
         op.outputs = (between,)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from cases.norms import NORMS, layers, mean, root_mean_square
-from graphs import Value, call, ints, number, w, x
+from cases.norms import NORMS, converted, deviation, layers, mean, root_mean_square
+from graphs import Value, call, ints, number, reshape, transpose, w, x
 from rewriting import assert_becomes, assert_declines, kernels, operators, rewritten
 
+from tflgpu.compiler.rewrites import LAYOUT
 from tflgpu.compiler.rewrites.fold.fold_scales import fold_scale_before_conv
 from tflgpu.compiler.rewrites.layout.keep_reduced_axes import keep_reduced_axes
 from tflgpu.compiler.rewrites.recognize.recognize_normalization import recognize_normalization
@@ -63,14 +64,45 @@ def test_gain_and_offset_go_into_the_convolution_that_follows() -> None:
     assert names == "tflgpu.normalization  CONV_2D"
 
 
-def test_large_images_of_few_channels_are_left_to_several_kernels() -> None:
-    value = layers(x(1, 192, 192, 8), (1, 2), w(8), w(8))
-    reason = "256 work-items would take long for 192 x 192 pixels"
-    assert_declines(value, reason, recognize_normalization, device="gpu")
-    for device, channels in (("gpu", 128), ("cpu_avx512", 8)):
-        value = layers(x(1, 192, 192, channels), (1, 2), w(channels), w(channels))
-        graph, _ = rewritten(value, recognize_normalization, device=device)
-        assert "tflgpu.normalization" in str(graph)
+@pytest.mark.parametrize("gain", [True, False])
+def test_groups_of_a_transposed_image(gain: bool) -> None:
+    """The norm is one of the image as its convolutions have it, and of the shape of its groups."""
+    value = converted((2, 5, 7, 64), 16, gain=gain)
+    affine = "  MUL  ADD" if gain else ""
+    assert operators(value, *LAYOUT, recognize_normalization) == f"tflgpu.normalization{affine}"
+    (norm, *_) = rewritten(value, *LAYOUT, recognize_normalization)[0].ops
+    assert (norm.attrs["axes"], norm.attrs["shape"]) == ((1, 3), (2, 35, 16, 4))
+    assert kernels(value) == 1
+
+
+def test_groups_that_are_axes_of_the_image_keep_its_shape() -> None:
+    for groups, axes in {1: (1, 2, 3), 64: (1, 2)}.items():
+        value = converted((2, 5, 7, 64), groups, gain=True)
+        (norm, *_) = rewritten(value, *LAYOUT, recognize_normalization)[0].ops
+        assert (norm.attrs["axes"], "shape" in norm.attrs) == (axes, False)
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_factors_are_those_of_the_groups(place: int) -> None:
+    """There are as many rows and columns of the image as channels."""
+    source = x(1, 16, 16, 16)
+    values = reshape(transpose(source, 0, 3, 1, 2), 1, 16, 1, 256)
+    center = mean(values, (2, 3))
+    apart = call("SUB", values, center)
+    factor = deviation(call("MUL", apart, apart), (2, 3))
+    moved = call("MUL", call("MUL", center, number(-1)), factor)
+    shape = [16 if axis == place else 1 for axis in range(4)]
+    scaled = call("MUL", source, reshape(factor, *shape))
+    value = call("ADD", scaled, reshape(moved, *shape))
+    assert "tflgpu.normalization" not in operators(value, *LAYOUT, recognize_normalization)
+
+
+def test_what_follows_a_norm_is_not_taken_for_its_gain() -> None:
+    """An activation that multiplies the values by a function of them."""
+    norm = layers(image(), (1, 2), number(1), number(0))
+    value = call("MUL", norm, call("LOGISTIC", norm))
+    names = operators(value, recognize_normalization)
+    assert names == "tflgpu.normalization  MUL  ADD  LOGISTIC  MUL"
 
 
 def other_squares() -> Value:
