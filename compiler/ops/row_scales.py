@@ -23,7 +23,7 @@ from ..target import Target
 from . import numpy_functions
 from .base import Implementation, Launch, as_inferred, define, row_major
 from .elementwise import ELEMENTWISE, flattens, rank_fits
-from .lines import LARGEST, SMALLEST, Lines
+from .lines import LARGEST, SMALLEST, Lines, axes_of_rows
 from .rounding import ROW_ROUNDING
 
 ROW_SCALES = "tflgpu.row_scales"
@@ -70,7 +70,10 @@ def _sliced(op: Op, target: Target) -> Launch:
 
 
 def _linear(op: Op, target: Target) -> Launch:
-    return _written(lines(op).by_rows(), op)
+    shape, rows = op.operand(0).shape, lines(op)
+    last = {len(shape) - 1}
+    long = axes_of_rows(shape, last, target)
+    return _written(rows.by_rows() if long else rows.by_elements(last), op)
 
 
 def _kernels(name: str) -> tuple[Implementation, ...]:

@@ -252,6 +252,9 @@ def weights_alone() -> Iterator[Case]:
         yield row("weights", f"FULLY_CONNECTED of large sums {how}", value)
         value = call("FULLY_CONNECTED", x(3, 4, 5, 7), weights((19, 70), channels=channels), None)
         yield row("weights", f"FULLY_CONNECTED of images {how}", value)
+        short = call("SLICE", call("TANH", x(5, 40)), ints(0, 32), ints(5, 3))
+        value = call("FULLY_CONNECTED", short, weights((19, 3), channels=channels), w(19))
+        yield row("weights", f"FULLY_CONNECTED of short rows {how}", value)
         for size in (1, 3):
             filters = weights((19, size, size, 7), channels=channels)
             value = call("CONV_2D", x(2, 5, 7, 7), filters, w(19), **window(), **plain)

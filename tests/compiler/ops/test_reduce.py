@@ -11,7 +11,12 @@ from cases.convolutions import conv
 from graphs import call, ints, model, x
 
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.ops.row_scales import ROW_SCALES
+from tflgpu.compiler.target import Target
 
 
 @pytest.mark.parametrize("place", [(0, 0), (7, 11), (15, 15)])
@@ -45,3 +50,12 @@ def test_nan_counts_by_its_place_across_rows(
     (found,) = run(compiled, opencl_device, tmp_path, inputs).values()
     (expected,) = Reference(made.content).run(inputs)
     assert difference(found, expected) is None
+
+
+@pytest.mark.parametrize(("columns", "walk"), [(3, "elements"), (16, "rows"), (37, "rows")])
+def test_slices_lie_within_the_row_whose_scale_they_give(columns: int, walk: str) -> None:
+    """What is in front of a row may be another tensor, of which this one is a part."""
+    outputs = (Tensor("scales", (24, 1)), Tensor("points", (24, 1)))
+    op = Op(ROW_SCALES, (Tensor("x", (24, columns)),), outputs)
+    launch = OPS[ROW_SCALES].implementations[-1].build(op, Target(profile("cpu_avx512")))
+    assert launch.variables["walk"] == f"reduce/{walk}.jinja"
