@@ -112,10 +112,7 @@ def _signature(plan: Plan, kernels: Sequence[int]) -> Mapping[str, object]:
         "inputs": _tensors(plan.inputs, plan.input_buffers),
         "outputs": _tensors(plan.outputs, plan.output_buffers),
         "variables": [
-            {
-                **{"name": each.name, "reach": max(each.size, each.reach)},
-                **{"size": each.size, "content": each.content},
-            }
+            {**_fields(each, "name", "size", "content"), "reach": max(each.size, each.reach)}
             for each in plan.variables
         ],
         "arena": plan.arena_size,
@@ -128,12 +125,16 @@ def _tensors(
 ) -> list[Mapping[str, object]]:
     return [
         {
-            **{"name": info.name, "shape": info.shape, "dtype": info.dtype},
-            **{"element": device_dtype(info.dtype), "size": buffer.size, "reach": buffer.reach},
-            **{"scale": info.scale, "zero_point": info.zero_point},
+            **_fields(info, "name", "shape", "dtype", "scale", "zero_point"),
+            **_fields(buffer, "size", "reach"),
+            "element": device_dtype(info.dtype),
         }
         for info, buffer in zip(infos, buffers, strict=True)
     ]
+
+
+def _fields(record: object, *names: str) -> Mapping[str, object]:
+    return {name: getattr(record, name) for name in names}
 
 
 def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
