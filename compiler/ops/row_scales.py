@@ -9,6 +9,9 @@ The core of tflgpu.quantized_rows, which is fused, is a tflgpu.row_scales and, o
 tflgpu.round_rows or tflgpu.quantize_rows:
 
     s, z = tflgpu.row_scales(x)   i = tflgpu.round_rows(x, s, z)       outputs i, s, z
+
+Before them may be the normalization whose result the rows are, with a gain and an offset of each
+channel, which are constants: x = tflgpu.normalization(w)   y = MUL(x, gain)   s, z = ...
 """
 
 from __future__ import annotations
@@ -20,10 +23,10 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from . import numpy_functions
-from .base import Implementation, Launch, as_inferred, define, row_major
+from . import normalization, numpy_functions
+from .base import Implementation, Launch, as_inferred, define, row_major, slice_count
 from .elementwise import ELEMENTWISE, flattens, rank_fits
-from .lines import LARGEST, SMALLEST, Lines, axes_of_rows
+from .lines import LARGEST, SMALLEST, SQUARES, SUM, Lines, axes_of_rows
 from .rounding import ROW_ROUNDING
 
 ROW_SCALES = "tflgpu.row_scales"
@@ -56,17 +59,45 @@ def _written(launch: Launch, op: Op) -> Launch:
     *integers, scales, points = op.outputs
     if not integers:
         return replace(launch, writes={"y": scales, "points": points})
+    rounded = ELEMENTWISE[op.core[-1].name].formula
     return replace(
         launch,
         template="reduce/quantized_rows.jinja",
         writes={"y": integers[0], "scales": scales, "points": points},
-        variables={**launch.variables, "rounded": ELEMENTWISE[op.core[-1].name].formula},
+        variables={**launch.variables, "rounded": rounded, "normalizes": normalizes(op)},
         flops=launch.flops + 2 * integers[0].elements,
     )
 
 
+def normalizes(op: Op) -> bool:
+    """Whether rows are normalized before they become integers."""
+    return op.core[0].name == normalization.NAME
+
+
+def _normalized(launch: Launch, op: Op, target: Target) -> Launch:
+    """Gain and offset are the second operands of what follows the normalization."""
+    norm, *affine = op.core[:-2]
+    columns = op.operand(0).shape[-1]
+    constants = {}
+    for role, step in zip(("gain", "offset"), affine, strict=False):
+        table = next(tensor.data for tensor in step.reads if tensor.data is not None)
+        padded = np.zeros(slice_count(columns, target) * target.lanes, np.float32)
+        padded[:columns] = table.reshape(-1)
+        constants[role] = padded.reshape(-1, target.lanes)
+    own = {**norm.attrs, "count": float(columns), "affine": tuple(constants)}
+    variables = {**launch.variables, **own, "sum": SUM, "squares": SQUARES}
+    flops = launch.flops + 4 * op.operand(0).elements
+    return replace(launch, constants=constants, variables=variables, flops=flops)
+
+
+def _in_rows(op: Op, target: Target) -> str | None:
+    return "it normalizes rows in slices" if normalizes(op) else None
+
+
 def _sliced(op: Op, target: Target) -> Launch:
-    return _written(lines(op).by_slices(target, {3}, flatten=flattens(op)), op)
+    flat = flattens(op, [op.operand(0)])
+    launch = _written(lines(op).by_slices(target, {3}, flatten=flat), op)
+    return _normalized(launch, op, target) if normalizes(op) else launch
 
 
 def _linear(op: Op, target: Target) -> Launch:
@@ -77,7 +108,7 @@ def _linear(op: Op, target: Target) -> Launch:
 
 
 def _kernels(name: str) -> tuple[Implementation, ...]:
-    linear = row_major(f"{name}_linear", _linear, fuses=False)
+    linear = row_major(f"{name}_linear", _linear, _in_rows, fuses=False)
     return Implementation(name, _sliced, rank_fits, fuses=False), linear
 
 

@@ -16,6 +16,7 @@ from graphs import (
     drawn,
     ints,
     known,
+    number,
     quantized,
     reshape,
     typed,
@@ -28,6 +29,7 @@ from graphs.draws import WHOLE_RANGE
 
 from tflgpu.compiler.ir import Blocks, Quantization, Shape, constant
 
+from . import norms
 from .attention import attention, in_front
 from .case import Case
 from .convolutions import window
@@ -385,7 +387,23 @@ def projections() -> Iterator[Case]:
         yield row("projections", f"into a cache by weights that are {name}", cached)
 
 
+def normalized_rows() -> Iterator[Case]:
+    """Layers by weights alone of rows that are normalized."""
+    for name, norm in {"norms": norms.layers, "root mean squares": norms.root_mean_square}.items():
+        for channels in (64, 37):
+            for gain, offset in ((w(channels), w(channels)), (number(1), number(0))):
+                rows = norm(x(1, 23, channels), (2,), gain, offset)
+                what = "with a gain" if gain.shape else "alone"
+                value = call(
+                    "FULLY_CONNECTED", rows, weights((19, channels)), w(19), keep_num_dims=True
+                )
+                yield row("weights", f"after {name} {what} of {channels} channels", value)
+        rows = norm(x(1, 1, 64), (2,), w(64), w(64))
+        both = (call("FULLY_CONNECTED", rows, in_blocks((n, 64), 32), None) for n in (19, 1))
+        yield row("weights", f"by two blocks of int4 after {name}", call("MUL", *both))
+
+
 TABLES = (
     *(layers, narrow_images, computed_weights, weights_alone, packed_weights, blocks_of_weights),
-    *(gates, projections),
+    *(gates, projections, normalized_rows),
 )

@@ -3,7 +3,12 @@
     s, z = tflgpu.row_scales(x)   i = tflgpu.round_rows(x, s, z)
     becomes   i, s, z = { s, z = tflgpu.row_scales(x) | i = tflgpu.round_rows(x, s, z) }
 
-A processor has the row at hand then. A GPU computes integers with more work-items than it has rows.
+A processor has the row at hand then, and normalizes it before if nothing else reads it normalized:
+
+    x = { n = tflgpu.normalization(w) | x = MUL(n, gain) }   i, s, z = { s, z = ... }
+    becomes   i, s, z = { n = tflgpu.normalization(w)   x = MUL(n, gain)   s, z = ... }
+
+A GPU computes integers with more work-items than it has rows.
 """
 
 from __future__ import annotations
@@ -11,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op
+from ...ops.normalization import NAME
 from ...ops.row_scales import QUANTIZED_ROWS, ROUNDING, ROW_SCALES
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
+from .normalize_in_products import gain_and_offset, over_rows
 
 
 @graph_rewrite()
@@ -28,9 +35,26 @@ def fuse_row_scales(graph: Graph, target: Target) -> Iterator[Attempt]:
         yield Attempt((op, rounding), reason)
         if reason is None:
             outputs = (rounding.output, *op.outputs)
+            norm = _normalization(graph, op, rounding)
+            before = norm.ops if norm else ()
+            if norm is not None:
+                yield Attempt((norm, op))
+                graph.remove(norm)
             graph.remove(rounding)
             graph.remove(op)
-            graph.add(FusedOp(QUANTIZED_ROWS, (*op.ops, *rounding.ops), (), outputs))
+            graph.add(FusedOp(QUANTIZED_ROWS, (*before, *op.ops, *rounding.ops), (), outputs))
+
+
+def _normalization(graph: Graph, scales: Op, rounding: Op) -> Op | None:
+    """What normalizes rows for them alone, with a gain and an offset of each channel, if any."""
+    x = scales.operand(0)
+    norm = graph.producer(x)
+    if norm is None or norm.name != NAME or not over_rows(norm) or len(x.shape) > 4:
+        return None
+    if graph.is_output(x) or any(op not in (scales, rounding) for op in graph.consumers(x)):
+        return None
+    steps = tuple(step.name for step in norm.epilogue)
+    return norm if steps in ((), ("MUL",), ("MUL", "ADD")) and gain_and_offset(norm) else None
 
 
 def _rounds(op: Op, scales: Op) -> bool:

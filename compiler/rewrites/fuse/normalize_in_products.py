@@ -40,7 +40,7 @@ def normalize_in_products(graph: Graph, target: Target) -> Iterator[Attempt]:
         if not layers:
             continue
         others = [each for each in readers if each not in layers]
-        affine = _affine(op)
+        affine = gain_and_offset(op)
         reason = _unsupported_reason(graph, op, affine, layers, others, order, target)
         yield Attempt((op, *layers), reason)
         if reason is None and affine is not None:
@@ -67,9 +67,7 @@ def _unsupported_reason(
     target: Target,
 ) -> str | None:
     """Why layers should not normalize their rows; None if they should."""
-    shape = shape_normalized(op)
-    over = {axis for axis in op.attrs["axes"] if shape[axis] > 1}
-    if over != {len(shape) - 1} or shape != op.output.shape:
+    if not over_rows(op):
         return "the mean is not over rows"
     if affine is None:
         return "its epilogue is not a gain and an offset for each channel"
@@ -91,7 +89,14 @@ def _unsupported_reason(
     return None
 
 
-def _affine(op: Op) -> tuple[Array, Array] | None:
+def over_rows(op: Op) -> bool:
+    """Whether a normalization is one of rows."""
+    shape = shape_normalized(op)
+    over = {axis for axis in op.attrs["axes"] if shape[axis] > 1}
+    return over == {len(shape) - 1} and shape == op.output.shape
+
+
+def gain_and_offset(op: Op) -> tuple[Array, Array] | None:
     """Gain and offset of each channel that an epilogue of constants amounts to; None if others."""
     channels = op.output.shape[-1]
     gain, offset = np.ones(channels), np.zeros(channels)

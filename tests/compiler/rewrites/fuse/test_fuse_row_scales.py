@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from cases.quantized_layers import TABLES_OF_WEIGHTS
-from graphs import Value, call, x
+import pytest
+from cases.norms import Norm, layers, root_mean_square
+from cases.quantized_layers import TABLES_OF_WEIGHTS, weights
+from graphs import Value, call, w, x
 from rewriting import assert_declines, operators, rewritten
 
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
@@ -12,8 +14,16 @@ from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
     eliminate_common_subexpressions,
 )
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
+from tflgpu.compiler.rewrites.recognize.recognize_normalization import recognize_normalization
 
-RULES = (lower_quantized, eliminate_common_subexpressions, fuse_elementwise, fuse_row_scales)
+RULES = (
+    *(lower_quantized, eliminate_common_subexpressions, recognize_normalization),
+    *(fuse_elementwise, fuse_row_scales),
+)
+
+
+def multiplied(rows: Value) -> Value:
+    return call("FULLY_CONNECTED", rows, TABLES_OF_WEIGHTS["int8"](19), None)
 
 
 def layer(name: str) -> Value:
@@ -37,6 +47,29 @@ def test_layers_of_the_same_rows_share_them() -> None:
     rows = x(5, 64)
     both = [call("FULLY_CONNECTED", rows, TABLES_OF_WEIGHTS["int8"](n), None) for n in (19, 7)]
     assert operators(both, *RULES).count("tflgpu.quantized_rows") == 1
+
+
+@pytest.mark.parametrize("norm", [layers, root_mean_square])
+def test_rows_are_normalized_before(norm: Norm) -> None:
+    rows = norm(x(5, 64), (1,), w(64), w(64))
+    graph, _ = rewritten(multiplied(rows), *RULES)
+    first, second = graph.ops
+    affine = ["MUL", "ADD"] if norm is layers else ["MUL"]
+    own = ["tflgpu.row_scales", "tflgpu.round_rows"]
+    assert [op.name for op in first.core] == ["tflgpu.normalization", *affine, *own]
+    assert second.name == "FULLY_CONNECTED"
+
+
+def test_others_read_normalized_rows() -> None:
+    rows = layers(x(5, 64), (1,), w(64), w(64))
+    value = call("ADD", call("FULLY_CONNECTED", rows, weights((64, 64)), None), rows)
+    assert operators(value, *RULES).startswith("tflgpu.normalization | MUL | ADD")
+
+
+def test_what_follows_a_norm_is_a_gain_and_an_offset() -> None:
+    rows = call("RELU", layers(x(5, 64), (1,), w(64), w(64)))
+    names = operators(multiplied(rows), *RULES)
+    assert names.startswith("tflgpu.normalization | MUL | ADD | RELU")
 
 
 def test_work_items_of_a_gpu_compute_integers_of_a_row_together() -> None:
