@@ -30,6 +30,16 @@ def joined(value: Value, batch: int, count: int, channels: int) -> Value:
     return reshape(transpose(value, 0, 2, 1, 3), batch, count, channels)
 
 
+def hidden(
+    q: Value, k: Value, v: Value, condition: Value, fill: float = -np.inf, kept: bool = False
+) -> Value:
+    """Attention whose scores are replaced where a condition holds, or, if `kept`, where not."""
+    scores = call("MUL", call("BATCH_MATMUL", q, k, adj_x=False, adj_y=True), number(0.5))
+    choices = (scores, number(fill)) if kept else (number(fill), scores)
+    powers = call("SOFTMAX", call("SELECT_V2", condition, *choices), beta=1.0)
+    return call("BATCH_MATMUL", powers, v, adj_x=False, adj_y=False)
+
+
 def causal(queries: int, keys: int) -> Value:
     """A mask under which each query sees the keys up to its own place."""
     seen = np.tri(queries, keys, keys - queries, dtype=bool)
@@ -149,6 +159,11 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention stored in rows", rows)
     masks = causal(19, 37), x(2, 1, 1, 37)
     yield Case("recognized", "attention with masks", attention(*odd, *masks))
+    later = known(~np.tri(19, 37, 18, dtype=bool))
+    yield Case("recognized", "attention with hidden scores", hidden(*odd, later))
+    padding = call("GREATER", x(2, 1, 1, 37), number(0.3))
+    value = hidden(*odd, padding, -1e9, kept=True)
+    yield Case("recognized", "attention with scores kept where a computed condition holds", value)
     bias = attention(x(3, 19, 7), x(3, 5, 7), x(3, 5, 11), x(3, 19, 5))
     yield Case("recognized", "attention with a bias and few keys", bias)
     yield Case("recognized", "attention from one projection", from_one_projection(67))

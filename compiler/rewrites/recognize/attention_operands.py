@@ -124,3 +124,13 @@ def turned(graph: Graph, tensor: Tensor, name: str, index: int) -> Tensor:
     order = constant(f"{name}/order", np.array((0, 1, 3, 2), np.int32))
     graph.add(Op("TRANSPOSE", (tensor, order), (result,), {}, index))
     return result
+
+
+def without_ones(shape: Shape) -> Shape:
+    """The shape with four axes if those in front of them are of size 1."""
+    return shape[-4:] if prod(shape[:-4]) == 1 else shape
+
+
+def four_axes(shape: Shape) -> Shape:
+    """The shape of a tensor of scores, or of what is combined with them, with all four axes."""
+    return (*(1,) * (4 - len(shape)), *without_ones(shape))

@@ -14,6 +14,8 @@ matrix:
     u = ADD(t, mask: [9,7])
 
 A factor for each head, such as t = MUL(s: [4,9,7], f: [4,1,1]), multiplies the queries instead.
+
+Scores may also be replaced where a condition holds: u = SELECT_V2(hidden, -inf, t).
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from ...ops.elementwise import is_literal
 from ...ops.softmax import softmax_axis
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
-from .attention_operands import Operand, operand_of, part_of, reshaped, turned
+from .attention_masks import Mask, hiding, number, sum_of_masks
+from .attention_operands import Operand, four_axes, operand_of, part_of, reshaped, without_ones
 from .moved_elements import followers, sources
 from .region import needed_outside, remove_region
 
@@ -45,7 +48,7 @@ class Scores:
     scale: float
     factors: tuple[Tensor, ...]
     """What the scores are multiplied by that is the same for all scores of a head."""
-    masks: tuple[Tensor, ...]
+    masks: tuple[Mask, ...]
     """What is added to the scaled scores."""
     shape: Shape
     """The shape of the scores where masks are added, or heads have factors."""
@@ -89,7 +92,7 @@ def _scores(graph: Graph, second: Op) -> Scores | None:
     if second.name != "BATCH_MATMUL" or second.attrs.get("adj_x") or second.epilogue:
         return None
     ops: list[Op] = []
-    masks: list[Tensor] = []
+    masks: list[Mask] = []
     factors: list[Tensor] = []
     scale, shape, normalized = 1.0, second.operand(0).shape, False
     tensor = second.operand(0)
@@ -109,17 +112,22 @@ def _scores(graph: Graph, second: Op) -> Scores | None:
         elif not normalized:
             return None
         elif op.name in ("MUL", "DIV") and is_literal(op.operand(1)):
-            factor = _number(op.operand(1))
+            factor = number(op.operand(1))
             scale *= factor if op.name == "MUL" else 1 / factor
-        elif op.name in ("ADD", "MUL"):
-            first = not tensor.constant and tensor.elements == op.output.elements
-            other = op.operand(1 if first else 0)
-            tensor = op.operand(0 if first else 1)
-            own = _without_ones(op.output.shape)
+        elif op.name in ("ADD", "MUL", "SELECT", "SELECT_V2"):
+            *condition, one, two = (each for each in op.inputs if each is not None)
+            first = not one.constant and one.elements == op.output.elements
+            tensor, other = (one, two) if first else (two, one)
+            own = without_ones(op.output.shape)
             if tensor.elements != op.output.elements or ((masks or factors) and own != shape):
                 return None
-            if op.name == "ADD" and scale == 1 and not factors:
-                masks.append(other)
+            if condition:
+                mask = hiding(op, other, kept=first)
+                if mask is None or scale != 1 or factors:
+                    return None
+                masks.append(mask)
+            elif op.name == "ADD" and scale == 1 and not factors:
+                masks.append(Mask(other))
             elif op.name == "MUL" and (1, 1, *other.shape)[-2:] == (1, 1):
                 factors.append(other)
             else:
@@ -131,23 +139,13 @@ def _scores(graph: Graph, second: Op) -> Scores | None:
             return None
 
 
-def _without_ones(shape: Shape) -> Shape:
-    """The shape with four axes if those in front of them are of size 1."""
-    return shape[-4:] if prod(shape[:-4]) == 1 else shape
-
-
-def _number(tensor: Tensor) -> float:
-    assert tensor.data is not None
-    return float(tensor.data.reshape(()))
-
-
 def _attention(graph: Graph, scores: Scores, second: Op, target: Target) -> Attention | str:
     """The attention that ends in the product `second`, or why there is none."""
     first = scores.ops[0]
     counts = {prod(op.output.shape[:-2]) for op in (first, second)}
     if len(counts) > 1 or len(scores.shape) > 4:
         return "the products have different batches"
-    others = (*scores.masks, *scores.factors)
+    others = (*(mask.tensor for mask in scores.masks), *scores.factors)
     heads, several = prod(scores.shape[:-2]), any(prod(t.shape[:-2]) > 1 for t in others)
     if heads % counts.pop():
         return "masks or factors are for other heads than those of the products"
@@ -239,7 +237,7 @@ def _replace(graph: Graph, found: Attention, index: int) -> None:
     ]
     operands[0] = _times_factors(graph, found, operands[0], index)
     if found.scores.masks:
-        operands.append(_mask(graph, found, index))
+        operands.append(sum_of_masks(graph, found.scores.masks, name, index))
     attrs = {
         "scale": found.scale,
         "heads": found.heads,
@@ -261,41 +259,19 @@ def _replace(graph: Graph, found: Attention, index: int) -> None:
 def _times_factors(graph: Graph, found: Attention, queries: Tensor, index: int) -> Tensor:
     """The queries times the factors of their heads."""
     name, heads = found.result.name, found.q.heads
-    for number, each in enumerate(found.scores.factors):
-        called = f"{name}/factor{number}"
-        factor = reshaped(graph, each, _four_axes(each.shape), called, index)
+    for place, each in enumerate(found.scores.factors):
+        called = f"{name}/factor{place}"
+        factor = reshaped(graph, each, four_axes(each.shape), called, index)
         if factor.data is not None and not heads.outer:
             batch = len(factor.data)
             by_head = np.broadcast_to(factor.data[:, :, 0], (batch, heads.count, heads.depth))
             factor = constant(called, by_head.reshape(batch, 1, -1).copy())
         elif not heads.outer:
             factor = reshaped(graph, each, (1, 1, 1), called, index)
-        product = Tensor(f"{name}/scaled{number}", queries.shape)
+        product = Tensor(f"{name}/scaled{place}", queries.shape)
         graph.add(Op("MUL", (queries, factor), (product,), {}, index))
         queries = product
     return queries
-
-
-def _mask(graph: Graph, found: Attention, index: int) -> Tensor:
-    """The sum of the masks with queries in the last axis."""
-    name = found.result.name
-    total: Tensor | None = None
-    for number, each in enumerate(found.scores.masks):
-        own = reshaped(graph, each, _four_axes(each.shape), f"{name}/mask{number}", index)
-        if total is not None:
-            both = Tensor(f"{name}/masks{number}", np.broadcast_shapes(total.shape, own.shape))
-            graph.add(Op("ADD", (total, own), (both,), {}, index))
-            own = both
-        total = own
-    assert total is not None
-    *outer, queries, keys = total.shape
-    if 1 in (queries, keys):
-        return reshaped(graph, total, (*outer, keys, queries), f"{name}/mask", index)
-    return turned(graph, total, f"{name}/mask", index)
-
-
-def _four_axes(shape: Shape) -> Shape:
-    return (*(1,) * (4 - len(shape)), *_without_ones(shape))
 
 
 def _remove_unread(graph: Graph, tensor: Tensor) -> None:

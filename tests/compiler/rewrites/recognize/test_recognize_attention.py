@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from cases.attention import attention, attentions, batches_of_heads, in_front, shared_heads
-from graphs import Value, call, x
+from cases.attention import (
+    attention,
+    attentions,
+    batches_of_heads,
+    hidden,
+    in_front,
+    shared_heads,
+)
+from graphs import Value, call, number, x
 from rewriting import assert_becomes, assert_declines, operators, rewritten
 
 from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
@@ -110,3 +117,9 @@ def test_powers_that_are_used_elsewhere() -> None:
     powers = call("SOFTMAX", call("BATCH_MATMUL", x(2, 9, 16), x(2, 9, 16), adj_y=True), beta=1.0)
     value = call("ADD", powers, call("BATCH_MATMUL", powers, x(2, 9, 9)))
     assert_declines(value, "is also used elsewhere", recognize_attention)
+
+
+def test_scores_are_replaced_by_numbers_that_may_show() -> None:
+    padding = call("GREATER", x(2, 1, 7), number(0.0))
+    value = hidden(x(2, 9, 16), x(2, 7, 16), x(2, 7, 16), padding, fill=-1e4)
+    assert "SOFTMAX" in operators(value, recognize_attention)
