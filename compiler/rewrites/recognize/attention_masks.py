@@ -70,7 +70,7 @@ def _added(graph: Graph, mask: Mask, name: str, index: int) -> Tensor:
     condition = mask.tensor
     if mask.choices is None:
         return condition
-    choices = np.float32(mask.choices)
+    choices = [np.array(each, np.float32) for each in mask.choices]
     if condition.data is not None:
         return constant(name, np.where(condition.data, *choices))
     added = Tensor(name, condition.shape)

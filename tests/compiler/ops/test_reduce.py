@@ -15,6 +15,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.ops.base import Launch
 from tflgpu.compiler.ops.row_scales import ROW_SCALES
 from tflgpu.compiler.target import Target
 
@@ -58,4 +59,5 @@ def test_slices_lie_within_the_row_whose_scale_they_give(columns: int, walk: str
     outputs = (Tensor("scales", (24, 1)), Tensor("points", (24, 1)))
     op = Op(ROW_SCALES, (Tensor("x", (24, columns)),), outputs)
     launch = OPS[ROW_SCALES].implementations[-1].build(op, Target(profile("cpu_avx512")))
+    assert isinstance(launch, Launch)
     assert launch.variables["walk"] == f"reduce/{walk}.jinja"
