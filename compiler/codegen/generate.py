@@ -17,8 +17,7 @@ from ..ops.base import Launch, StridedLayout
 from ..ops.litert_part import LITERT
 from ..sizing.sizes import SizedOp
 from ..target import Target
-from .bodies import fill
-from .kernel_source import KernelSource
+from .kernel_source import KernelSource, fill
 from .render import RenderedLaunch, render
 from .shared_kernels import shared
 from .wgsl.kernel import SIZES

@@ -2,11 +2,16 @@
 
 Sources compare equal regardless of the kernel's name. A source can be written in two forms: as an
 entry point, or as functions that a persistent kernel calls.
+
+The plan states where the bodies of kernels lie in their files, so that a kernel changed by hand is
+also changed in the persistent kernels that compute it. A frame is rendered with a hole for each
+body, which is filled last.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -14,10 +19,26 @@ from ...runtime.plan.kernels import Body, Kernel
 from ..language import OPENCL, WGSL, Language
 from ..language.statement import Printed
 from ..ops.base import WorkGroup
-from .bodies import HOLE
 from .environment import environment
 from .intrinsics import defined, definitions
 from .wgsl.types import wgsl
+
+HOLE = "\0"
+"""Stands for a body in a frame. No kernel contains this character."""
+
+
+def fill(frame: str, bodies: Iterable[tuple[int, str]]) -> tuple[str, tuple[Body, ...]]:
+    """The text of a frame, and where its bodies lie in it; each is given with its kernel's index.
+
+    >>> fill(f"a {{{HOLE}}} b {{{HOLE}}}", [(0, "one"), (7, "two")])
+    ('a {one} b {two}', (Body(kernel=0, start=3, size=3), Body(kernel=7, start=11, size=3)))
+    """
+    text, *rest = frame.split(HOLE)
+    placed = []
+    for (kernel, body), after in zip(bodies, rest, strict=True):
+        placed.append(Body(kernel, len(text.encode()), len(body.encode())))
+        text += body + after
+    return text, tuple(placed)
 
 
 @dataclass(frozen=True)

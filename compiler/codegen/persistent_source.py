@@ -12,11 +12,10 @@ from ..language import OPENCL
 from ..language.comment import comment
 from ..language.wrapping import WIDTH, wrapped
 from ..target import Target
-from .bodies import fill
 from .environment import environment
 from .generate import Kernels
 from .intrinsics import defined, definitions
-from .kernel_source import KernelSource
+from .kernel_source import KernelSource, fill
 
 COUNTERS_APART = 16
 """Integers from one counter to the next, so that no two share a cache line."""

@@ -14,8 +14,7 @@ from ..ops.base import kernel_dtype
 from ..ops.elementwise import is_literal
 from .binding import Binding
 from .epilogue import RESULT, Chain
-from .kernel_functions import KernelFunctions
-from .literal import literal
+from .kernel_functions import KernelFunctions, literal
 
 
 class Stores:

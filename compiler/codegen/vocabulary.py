@@ -42,9 +42,8 @@ from ..ops.elementwise import Formula
 from . import control, declarations
 from .binding import Binding
 from .intrinsics import Function
-from .kernel_functions import BUILT_IN
+from .kernel_functions import BUILT_IN, literal
 from .kernel_source import SharedArray
-from .literal import literal
 from .stores import Stores
 from .work_item import WorkItem
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 from .canonicalize.eliminate_dead_code import eliminate_dead_code
 from .canonicalize.infer_and_fold import infer_and_fold
-from .canonicalize.inline_subgraphs import inline_subgraphs
-from .canonicalize.resolve_control_flow import resolve_control_flow
+from .canonicalize.resolve_control_flow import inline_subgraphs, resolve_control_flow
 from .decompose.convolution import depthwise_to_grouped, transpose_conv_to_conv
 from .decompose.decomposition import decompose_operators
 from .decompose.dequantize_constants import dequantize_constants
+from .decompose.matrix_products import reshape_fully_connected
 from .decompose.pack_to_concat import pack_to_concat
-from .decompose.reshape_fully_connected import reshape_fully_connected
 from .decompose.resolve_variables import resolve_variables
 from .decompose.split_activation import split_activation
 from .decompose.split_directions import split_directions
@@ -23,14 +22,12 @@ from .fold.fold_into_table import fold_into_table
 from .fold.fold_pads import concat_to_pad, fold_pad_into_add, fold_pad_into_conv, fold_pad_into_pool
 from .fold.fold_scales import fold_scale_before_conv, fold_scale_into_conv
 from .fold.pool_to_mean import pool_to_mean
-from .fuse.fold_gate_into_conv import fold_gate_into_conv
-from .fuse.fuse_depthwise import fuse_depthwise
 from .fuse.fuse_elementwise import fuse_elementwise, fuse_second_output
 from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
+from .fuse.fuse_pointwise import fold_gate_into_conv, fuse_depthwise
 from .fuse.fuse_row_scales import fuse_row_scales
 from .fuse.join_gated_layers import join_gated_layers
-from .fuse.join_projections import join_projections
-from .fuse.join_rotations import join_rotations
+from .fuse.join_projections import join_projections, join_rotations
 from .fuse.lower_to_winograd import lower_to_winograd
 from .fuse.normalize_in_products import normalize_in_products
 from .fuse.rematerialize_elementwise import rematerialize_elementwise

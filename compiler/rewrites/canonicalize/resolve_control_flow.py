@@ -9,6 +9,11 @@ Running both branches is possible where they keep nothing from run to run, and p
 small. Each iteration may produce new constants, so shapes and constants are inferred again after
 each.
 Other branches and loops can only run on LiteRT, and are set aside.
+
+Composite operators are replaced by the subgraph they decompose into:
+
+    y = STABLEHLO_COMPOSITE(x) decomposition_subgraph_index=1
+    becomes   the operators of subgraph 1
 """
 
 from __future__ import annotations
@@ -23,6 +28,30 @@ from ...target import Target
 from ..decompose.resolve_variables import VARIABLES
 from ..rewrite import Attempt, graph_rewrite
 from .infer_and_fold import infer_and_fold
+
+DEEPEST = 100
+"""Depth of nested calls after which the model is assumed to call itself."""
+
+
+@graph_rewrite(required=True)
+def inline_subgraphs(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Until no composite operator is left (ModelError if one calls itself or does not match)."""
+    for _ in range(DEEPEST):
+        composites = [op for op in graph.ops if op.name == "STABLEHLO_COMPOSITE"]
+        if not composites:
+            return
+        for op in composites:
+            called = graph.subgraphs[op.attrs["decomposition_subgraph_index"]]
+            inputs = [op.operand(position) for position in range(len(op.inputs))]
+            if (len(inputs), len(op.outputs)) != (len(called.inputs), len(called.outputs)):
+                raise ModelError(
+                    f"operator {op!r} has {len(inputs)} inputs and {len(op.outputs)} outputs, but "
+                    f"its subgraph has {len(called.inputs)} and {len(called.outputs)}"
+                )
+            yield Attempt((op,))
+            substitute(graph, op, inline(graph, called, inputs, op))
+    raise ModelError(f"operator {composites[0]!r} calls itself")
+
 
 MAX_ROUNDS = 1000
 """Most iterations of a loop that is unrolled."""

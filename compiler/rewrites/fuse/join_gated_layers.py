@@ -18,9 +18,9 @@ from ...ops.fully_connected import OF_BLOCKS, shares_sums
 from ...ops.normalized_product import NAME as NORMALIZED
 from ...ops.normalized_product import read_again
 from ...target import Target
-from ..joined_layers import joined_tables
 from ..rewrite import Attempt, graph_rewrite
 from .fuse_elementwise import MOST
+from .join_projections import joined_tables
 
 LAYERS = ("FULLY_CONNECTED", OF_BLOCKS, NORMALIZED)
 

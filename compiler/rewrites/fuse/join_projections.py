@@ -1,12 +1,4 @@
-"""Projections of the same rows to queries, keys and values become one layer.
-
-    q = FULLY_CONNECTED(x, wq, bq)   k = FULLY_CONNECTED(x, wk, bk)   y = tflgpu.attention(q, k, v)
-    becomes   p = FULLY_CONNECTED(x, [wq; wk], [bq; bk])   q = SLICE(p)   k = SLICE(p)   y = ...
-
-The slices of channels are views, and the rows are read once. Reshapes, a rotation and an update of
-a cache may stand before the attention. What scales the sums of quantized weights is joined as well:
-elementwise operators that read a number for each row, which is the same, or for each channel.
-"""
+"""Layers, and rotations, of the same rows that lie beside each other become one."""
 
 from __future__ import annotations
 
@@ -16,18 +8,41 @@ from itertools import accumulate
 
 import numpy as np
 
-from ...ir import Graph, Op, Tensor, constant
+from ...ir import Array, Graph, Op, Tensor, constant
 from ...ops import RESHAPES
-from ...ops.attention import NAME
+from ...ops.attention import NAME as ATTENTION
 from ...ops.base import bhwc
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.fully_connected import OF_BLOCKS
 from ...ops.rotation import NAME as ROTATION
 from ...target import Target
-from ..joined_layers import joined_tables
 from ..rewrite import Attempt, graph_rewrite
 from ..slices import slice_of
 from .update_in_place import UPDATE
+
+
+def joined_tables(layers: Sequence[Op], name: str) -> list[Tensor | None]:
+    """The constant inputs of layers, those of one after the other's: weights, bias and the rest.
+
+    The bias, which layers may lack, is None if it is 0 everywhere. The rest are tables of output
+    channels that all of them have, such as the scales of blocks of weights.
+    """
+    first, *_ = layers
+
+    def joined(position: int) -> Tensor:
+        values = np.concatenate([layer.constant(position) for layer in layers])
+        return constant(f"{name}/joined{position}", values)
+
+    biases = np.concatenate([_bias(layer) for layer in layers])
+    bias = constant(f"{name}/biases", biases) if biases.any() else None
+    return [joined(1), bias, *map(joined, range(3, len(first.inputs)))]
+
+
+def _bias(layer: Op) -> Array:
+    if layer.input(2) is None:
+        return np.zeros(layer.operand(1).shape[0], np.float32)
+    return layer.constant(2).reshape(-1)
+
 
 PASSED = RESHAPES | {ROTATION}
 """What may stand between a layer and the attention, its first operand coming from the layer."""
@@ -53,8 +68,19 @@ class Projection:
 
 @graph_rewrite()
 def join_projections(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Projections of the same rows to queries, keys and values become one layer.
+
+        q = FULLY_CONNECTED(x, wq, bq)   k = FULLY_CONNECTED(x, wk, bk)
+        y = tflgpu.attention(q, k, v)
+        becomes   p = FULLY_CONNECTED(x, [wq; wk], [bq; bk])   q = SLICE(p)   k = SLICE(p)   y = ...
+
+    The slices of channels are views, and the rows are read once. Reshapes, a rotation and an update
+    of a cache may stand before the attention. What scales the sums of quantized weights is joined
+    as well: elementwise operators that read a number for each row, which is the same, or for each
+    channel.
+    """
     for op in graph.ops:
-        if op.name != NAME:
+        if op.name != ATTENTION:
             continue
         found = [_projection(graph, op, tensor, target) for tensor in op.reads[:3]]
         each = [one for one in found if one is not None]
@@ -158,3 +184,79 @@ def _joined(name: str, tables: Sequence[Tensor]) -> Tensor:
         return first
     parts = [each.data.reshape(-1) for each in tables if each.data is not None]
     return constant(f"{name}/{first.name}", np.concatenate(parts))
+
+
+@graph_rewrite()
+def join_rotations(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Rotations by the same angles of neighbouring channels become one.
+
+        q = SLICE(p) from 0   k = SLICE(p) from 128   a = tflgpu.rotate(q, cos, sin)   b = ... of k
+        becomes   r = tflgpu.rotate(SLICE(p), cos, sin)
+        a = SLICE(r) from 0   b = SLICE(r) from 128
+
+    The slices are views, so that queries and keys of a joined projection are turned by one kernel.
+    """
+    for first in graph.ops:
+        if first.name != ROTATION or first not in graph:
+            continue
+        second = _neighbour(graph, first)
+        if second is not None:
+            yield Attempt((first, second))
+            _join_rotations(graph, first, second)
+
+
+def _neighbour(graph: Graph, first: Op) -> Op | None:
+    """The rotation of the channels after those that one turns."""
+    source = _slice(graph, first)
+    if source is None:
+        return None
+    begin = source.constant(1)
+    end = [*begin[:-1], begin[-1] + first.output.shape[-1]]
+    for reader in graph.consumers(source.operand(0)):
+        second = graph.only_reader(reader.outputs[0])
+        if second is None or second.name != ROTATION or _slice(graph, second) is not reader:
+            continue
+        tables = zip(first.reads[1:], second.reads[1:], strict=True)
+        alike = second.attrs == first.attrs and all(_same_angles(graph, *pair) for pair in tables)
+        rows = second.output.shape[:-1] == first.output.shape[:-1]
+        if alike and rows and np.array_equal(reader.constant(1), end):
+            return second
+    return None
+
+
+def _same_angles(graph: Graph, table: Tensor, other: Tensor) -> bool:
+    """Whether two tables are one, constants with the same angles, or reshapes of such."""
+    if table is other or table.shape != other.shape:
+        return table is other
+    if table.data is not None and other.data is not None:
+        return np.array_equal(table.data, other.data)
+    ops = [graph.producer(each) for each in (table, other)]
+    sources = [op.operand(0) for op in ops if op is not None and op.name in RESHAPES]
+    return len(sources) == 2 and _same_angles(graph, *sources)
+
+
+def _slice(graph: Graph, rotation: Op) -> Op | None:
+    """The slice that a rotation alone reads."""
+    op = graph.producer(rotation.operand(0))
+    if op is None or op.name != "SLICE" or rotation.epilogue or op.input(1) is None:
+        return None
+    alone = graph.only_reader(op.output) is rotation and op.operand(1).constant
+    return op if alone else None
+
+
+def _join_rotations(graph: Graph, first: Op, second: Op) -> None:
+    slices = [_slice(graph, each) for each in (first, second)]
+    source = slices[0]
+    assert source is not None
+    rows, begin = first.output.shape[:-1], source.constant(1)
+    sizes = [each.output.shape[-1] for each in (first, second)]
+    name = first.output.name
+    both = Tensor(f"{name}/joined", (*rows, sum(sizes)))
+    turned = Tensor(f"{name}/turned", both.shape)
+    for op in (first, second, *slices):
+        assert op is not None
+        graph.remove(op)
+    graph.add(slice_of(source.operand(0), begin.tolist(), both, source.index))
+    graph.add(Op(ROTATION, (both, *first.inputs[1:]), (turned,), dict(first.attrs), first.index))
+    for op, start in ((first, 0), (second, sizes[0])):
+        graph.add(slice_of(turned, (*(0 for _ in rows), start), op.output, op.index))

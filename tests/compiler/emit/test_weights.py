@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tflgpu.compiler.codegen.intrinsics import Use
-from tflgpu.compiler.codegen.literal import literal
+from tflgpu.compiler.codegen.kernel_functions import literal
 from tflgpu.compiler.emit.dispatches import joined
 from tflgpu.compiler.emit.weights import Weights
 

@@ -7,7 +7,7 @@ import pytest
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.rewrites.canonicalize.inline_subgraphs import inline_subgraphs
+from tflgpu.compiler.rewrites.canonicalize.resolve_control_flow import inline_subgraphs
 from tflgpu.compiler.target import Target
 
 TARGET = Target(profile("cpu"))

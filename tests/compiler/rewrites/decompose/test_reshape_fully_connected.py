@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rewriting import assert_agrees, assert_becomes, assert_declines
 
-from tflgpu.compiler.rewrites.decompose.reshape_fully_connected import reshape_fully_connected
+from tflgpu.compiler.rewrites.decompose.matrix_products import reshape_fully_connected
 
 
 def layer(shape: str, keep: bool = False) -> str:

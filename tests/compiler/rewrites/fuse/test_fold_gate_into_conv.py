@@ -9,8 +9,8 @@ from cases.convolutions import conv, depthwise, window
 from graphs import Value, call, ints, w, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, compiled, operators, reasons
 
-from tflgpu.compiler.rewrites.fuse.fold_gate_into_conv import fold_gate_into_conv
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
+from tflgpu.compiler.rewrites.fuse.fuse_pointwise import fold_gate_into_conv
 
 POINT = window("VALID")
 

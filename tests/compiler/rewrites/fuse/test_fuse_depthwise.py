@@ -8,8 +8,8 @@ import pytest
 from graphs import Value, call, w, x
 from rewriting import assert_agrees, compiled, kernels, operators, reasons, rewritten
 
-from tflgpu.compiler.rewrites.fuse.fuse_depthwise import fuse_depthwise
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
+from tflgpu.compiler.rewrites.fuse.fuse_pointwise import fuse_depthwise
 
 PASSES = (fuse_elementwise, fuse_depthwise)
 
