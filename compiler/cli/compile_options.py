@@ -12,14 +12,7 @@ import click
 from ..fleet.tasks import for_each
 from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
-from .options import (
-    Function,
-    parse_formats,
-    parse_kept,
-    parse_operators,
-    parse_shapes,
-    together,
-)
+from .options import Function, parse_formats, parse_kept, parse_operators, parse_shapes, together
 from .paths import DeviceName
 
 tolerance_option = click.option(

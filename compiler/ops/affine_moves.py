@@ -168,6 +168,10 @@ class Source:
         """Its flat index there."""
         return horner(*zip(self.coordinates(at), self.shape, strict=True))
 
+    def result_place(self, at: Coordinates) -> Expression:
+        """The flat index in the result of the element at these coordinates."""
+        return horner(*((at[axis], size) for axis, size in enumerate(self.move.shape)))
+
     def inside(self, at: Coordinates) -> Expression:
         """The condition that there is one."""
         return every(*self._inside(at, self._axes))

@@ -168,11 +168,7 @@ def _few_pixels(op: Op, target: Target) -> str | None:
         return "its output channels would leave most lanes idle, as conv_thin does not"
     if reason := constant_weights(op, target) or wide_sums(op):
         return reason
-    return shared_sums.unsuited(op, window(op), target)
-
-
-def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    return shared_sums.build(op, window(op), target, shape)
+    return shared_sums.unsuited(op, target)
 
 
 def _build_window(op: Op, target: Target, shape: TileShape | None) -> Launch:
@@ -295,7 +291,7 @@ IMPLEMENTATIONS = (
     TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
     TiledImplementation("conv_bytes_from_linear", _build_bytes, _few_bytes, reads=LINEAR),
     Implementation("split_sums", _build_split, _one_pixel, half_arithmetic=True),
-    TiledImplementation("conv_shared", _build_shared, _few_pixels, half_arithmetic=True),
+    TiledImplementation("conv_shared", shared_sums.build, _few_pixels, half_arithmetic=True),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),
     TiledImplementation("conv_1x1", _build_pointwise, _pointwise, half_arithmetic=True),
     TiledImplementation("winograd", _build_winograd, _winograd),

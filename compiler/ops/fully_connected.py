@@ -28,7 +28,6 @@ from .base import (
     TileShape,
     Traits,
     Weights,
-    Window,
     bhwc,
     choose_tile,
     define,
@@ -48,9 +47,6 @@ from .weights import (
     pack_weights,
     wide_sums,
 )
-
-PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
-"""The window of a 1x1 convolution."""
 
 
 def infer(op: Op) -> list[Shape]:
@@ -136,7 +132,7 @@ def shares_sums(op: Op, target: Target) -> str | None:
     """Why a layer is faster alone, in a kernel whose work-items share sums; None if it is not."""
     if of_a_vector(op, target) is None:
         return "work-items share the sums of a single row"
-    if shared_sums.unsuited(op, PIXEL, target) is None:
+    if shared_sums.unsuited(op, target) is None:
         return "work-items share the sums of few rows"
     return None
 
@@ -175,11 +171,11 @@ def _has_scales(op: Op) -> bool:
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
-    return in_rows(op, target) or _single(op) or shared_sums.unsuited(op, PIXEL, target)
+    return in_rows(op, target) or _single(op) or shared_sums.unsuited(op, target)
 
 
 def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    return in_bytes(shared_sums.build(op, PIXEL, target, shape), op, target)
+    return in_bytes(shared_sums.build(op, target, shape), op, target)
 
 
 def _bytes(op: Op, target: Target) -> str | None:

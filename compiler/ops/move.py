@@ -7,7 +7,6 @@ from dataclasses import replace
 from math import prod
 
 from ..ir import Array, Op, Shape, Tensor
-from ..language import horner
 from ..target import Target
 from .affine_moves import Axis, Move, Source, strides
 from .base import (
@@ -223,9 +222,6 @@ def _by_rows(launch: Launch, source: Source, target: Target) -> Launch:
         "rows": rows,
         "parts": parts,
         "at_once": at_once,
-        "row_start": lambda i: horner(
-            *((i[n], size) for n, size in enumerate(outer)), (0, columns)
-        ),
         "columns": columns,
         "apart": apart,
     }
@@ -263,7 +259,6 @@ def _by_squares(launch: Launch, source: Source, target: Target) -> Launch:
         "order": order,
         "squares": squares,
         "across": across,
-        "place": lambda i: horner(*((i[n], size) for n, size in enumerate(shape))),
     }
     grid = linear_grid(prod(squares))
     return replace(launch, template="move/move_squares.jinja", grid=grid, variables=variables)

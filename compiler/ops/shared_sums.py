@@ -24,11 +24,14 @@ from .base import (
     bhwc,
     choose_tile,
     slice_count,
+    window_of,
 )
 from .elementwise import epilogue_operands, flattens
 from .seats import SEATS
 from .weights import bias_slices, ohwi, pack_weights
 
+PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
+"""The window of fully connected layers, which are 1x1 convolutions."""
 PARTS = (4, 8, 16)
 """How many work-items may share the sums of a tile."""
 NEIGHBOURS = 4
@@ -41,7 +44,7 @@ FIRST_RING_GAIN = 0.5
 """The same again, against sums that are not shared and need no barriers."""
 
 
-def unsuited(op: Op, window: Window, target: Target) -> str | None:
+def unsuited(op: Op, target: Target) -> str | None:
     """Why sharing the sums of a layer of one group does not pay; None if it does."""
     inputs = op.operand(1).shape[-1]
     if target.on_processor or not target.device.shared_sums:
@@ -50,28 +53,29 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
         return "the device's work-groups are too small to share sums"
     if inputs % target.lanes:
         return f"its {inputs} input channels are not whole slices"
-    if _steps(op, window, target) < PARTS[0] ** 2 or inputs < target.lanes * PARTS[0]:
+    if _steps(op, target) < PARTS[0] ** 2 or inputs < target.lanes * PARTS[0]:
         return f"its {inputs} input channels are too few to share their sums"
-    if _parts(op, window, target) == 1:
+    if _parts(op, target) == 1:
         return "the device is busy without sharing sums, or has too little local memory"
     return None
 
 
-def _steps(op: Op, window: Window, target: Target) -> int:
+def _steps(op: Op, target: Target) -> int:
     """Slices of input channels of which the sums of a pixel are made."""
+    window = window_of(op) or PIXEL
     return window.height * window.width * (op.operand(1).shape[-1] // target.lanes)
 
 
-def _parts(op: Op, window: Window, target: Target) -> int:
+def _parts(op: Op, target: Target) -> int:
     """How many work-items share the sums of a tile: as few as take about the least time."""
     slices, most = op.operand(1).shape[-1] // target.lanes, target.device.heavy_group // NEIGHBOURS
-    best, least = 1, _tile(op, window, target, None, 1).estimate
+    best, least = 1, _tile(op, target, None, 1).estimate
     rings = target.language.clears_local_memory
     for parts in PARTS:
         # With fewer steps than others' sums to join, joining would take as long as the steps.
-        if parts > min(slices, most) or parts**2 > _steps(op, window, target):
+        if parts > min(slices, most) or parts**2 > _steps(op, target):
             break
-        tile = _tile(op, window, target, None, parts)
+        tile = _tile(op, target, None, parts)
         time = tile.estimate * -(-slices // parts) / slices
         gain = (FIRST_RING_GAIN if best == 1 else RING_GAIN) if rings else GAIN
         if time <= gain * least and _shared(tile, parts, target) <= target.device.local_memory:
@@ -79,17 +83,17 @@ def _parts(op: Op, window: Window, target: Target) -> int:
     return best
 
 
-def _image(op: Op, window: Window) -> tuple[int, int, int, bool]:
+def _image(op: Op) -> tuple[int, int, int, bool]:
     """Batches, rows and columns of the output, and whether all its rows are one."""
     batch, height, width, _ = bhwc(op.output.shape)
-    flat = window.pointwise and flattens(op)
+    flat = (window_of(op) or PIXEL).pointwise and flattens(op)
     return (batch, 1, height * width, True) if flat else (batch, height, width, False)
 
 
-def _tile(op: Op, window: Window, target: Target, wanted: TileShape | None, parts: int) -> Tile:
-    batch, rows, columns, flat = _image(op, window)
+def _tile(op: Op, target: Target, wanted: TileShape | None, parts: int) -> Tile:
+    batch, rows, columns, flat = _image(op)
     seen = bhwc(op.operand(0).shape)[2]
-    masked = not flat and any(window.columns_beyond(seen, columns))
+    masked = not flat and any((window_of(op) or PIXEL).columns_beyond(seen, columns))
     work = MASKED_SLICES if masked else Loads(shifted=True, gated=op.input(3) is not None)
     count = slice_count(op.output.shape[-1], target)
     operands = epilogue_operands(op)
@@ -116,16 +120,16 @@ def _at_once(tile: Tile, parts: int, target: Target) -> int:
     return min(tile.accumulators, parts, max(SEATS // (target.device.heavy_group // parts), 1))
 
 
-def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Launch:
+def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     """The launch for OHWI or [outputs, inputs] weights.
 
     Tiles of all rows and slices are numbered along the first axis, so that groups are full. Groups
     have a size of their own, as they share memory.
     """
     weights, channels = op.constant(1), op.output.shape[-1]
-    parts = _parts(op, window, target)
-    tile = _tile(op, window, target, wanted, parts)
-    batch, rows, width, flat = _image(op, window)
+    parts = _parts(op, target)
+    tile = _tile(op, target, wanted, parts)
+    batch, rows, width, flat = _image(op)
     columns = -(-width // tile.pixels)
     blocks = -(-slice_count(channels, target) // tile.slices)
     tiles = columns * rows * blocks * batch
@@ -144,7 +148,7 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> L
             "tiles": tiles,
             "columns": columns,
             "blocks": blocks,
-            "window": window,
+            "window": window_of(op) or PIXEL,
             "inputs": weights.shape[-1],
             "parts": parts,
             "in_a_ring": _in_a_ring(tile, target),

@@ -26,16 +26,7 @@ from ...language import (
 from ...language.expression import Sum
 from ...language.notation import ATOM, SUM
 from ...language.printing import Printer, indented
-from ...language.statement import (
-    Assign,
-    Declare,
-    Evaluate,
-    If,
-    Return,
-    Simple,
-    Statement,
-    body,
-)
+from ...language.statement import Assign, Declare, Evaluate, If, Return, Simple, Statement, body
 from ...language.wrapping import wrapped
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
 from .definitions import Function, Macro, within
