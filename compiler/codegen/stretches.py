@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from math import prod
 
-from .generate import GeneratedLaunch, Kernels
+from .generate import Kernels
 
 MAX_ITEMS = 1 << 30
 """Most work-items of a dispatch; their counter runs past this number without overflow."""
@@ -25,17 +25,14 @@ def stretches(kernels: Kernels, most: int) -> Iterator[tuple[int, int]]:
     stops = frozenset(kernels.host_steps.values())
     first = 0
     for index in range(len(launches) + 1):
-        ends = index == len(launches) or not _divisible(launches[index])
+        rendered = launches[index].rendered if index < len(launches) else None
+        ends = rendered is None or not rendered.source.divisible or prod(rendered.grid) > MAX_ITEMS
         if ends or index in stops:
             numbers = [launch.kernel for launch in launches[first:index]]
             for start, end in divided(numbers, most):
                 if end - start > 1:
                     yield first + start, first + end
             first = index + ends
-
-
-def _divisible(launch: GeneratedLaunch) -> bool:
-    return launch.rendered.source.divisible and prod(launch.rendered.grid) <= MAX_ITEMS
 
 
 def divided(kernels: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 
 from ...runtime.plan.records import Argument, Region
 from ...runtime.plan.storage import whole_words
@@ -104,7 +105,8 @@ def _overlapping(places: Mapping[Tensor, Argument]) -> Iterator[list[Tensor]]:
     """The groups of several tensors that have bytes in common, each in the order of its places."""
     group: list[Tensor] = []
     region, end = (Region.ARENA, 0), 0
-    for tensor in sorted(places, key=lambda each: _start(places[each])):
+    start = attrgetter("region", "index", "offset")
+    for tensor in sorted(places, key=lambda each: start(places[each])):
         place = places[tensor]
         if (place.region, place.index) != region or place.offset >= end:
             if len(group) > 1:
@@ -114,7 +116,3 @@ def _overlapping(places: Mapping[Tensor, Argument]) -> Iterator[list[Tensor]]:
         end = max(end, place.offset + place.size)
     if len(group) > 1:
         yield group
-
-
-def _start(place: Argument) -> tuple[Region, int, int]:
-    return place.region, place.index, place.offset

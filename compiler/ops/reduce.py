@@ -226,13 +226,10 @@ def _lines(op: Op) -> Lines:
     return Lines(op, "reduce/reduce.jinja", variables, source.elements)
 
 
-def _padded_axes(op: Op) -> set[int]:
-    """The reduced ones of (batch, height, width, channels)."""
-    return {axis + 4 - len(op.operand(0).shape) for axis in axes(op)}
-
-
 def _sliced(op: Op, target: Target) -> Launch:
-    return _lines(op).by_slices(target, _padded_axes(op))
+    """Along the reduced ones of (batch, height, width, channels)."""
+    first = 4 - len(op.operand(0).shape)
+    return _lines(op).by_slices(target, {axis + first for axis in axes(op)})
 
 
 def _grouped(op: Op, target: Target) -> Launch:

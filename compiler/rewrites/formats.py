@@ -97,15 +97,12 @@ def _check_shape(what: str, kind: str, image: Tensor, chosen: PictureFormat) -> 
             f"{what}: the model's {kind} has shape {list(image.shape)}, not [batch, height, width, "
             f"channels]"
         )
-    if not chosen.holds(image.shape[3]):
+    count = image.shape[3]
+    if not chosen.holds(count):
         raise OptionError(
-            f"{what}: the model's {kind} has {_channels(image.shape[3])}, but {chosen.kind} has "
-            f"{chosen.channels}"
+            f"{what}: the model's {kind} has {count} channel{'s' * (count != 1)}, but "
+            f"{chosen.kind} has {chosen.channels}"
         )
-
-
-def _channels(count: int) -> str:
-    return f"{count} channel{'s' * (count != 1)}"
 
 
 class _Pictures:

@@ -48,9 +48,11 @@ def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target
     a share of `SAVING`.
     """
     costs = _Costs(graph, suited, target)
-    free = [
-        op for op, options in suited.items() if len({*map(_storages, options.implementations)}) > 1
-    ]
+    storages = {
+        op: {(kernel.reads, kernel.writes) for kernel in options.implementations}
+        for op, options in suited.items()
+    }
+    free = [op for op, several in storages.items() if len(several) > 1]
     for region in _regions(graph, free):
         best, best_cost = None, 0.0
         for start in STARTS:
@@ -64,10 +66,6 @@ def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target
         for op, kernel in (best or {}).items():
             costs.choose(op, kernel)
     return costs.choice
-
-
-def _storages(kernel: Implementation) -> tuple[str, str]:
-    return kernel.reads, kernel.writes
 
 
 def _regions(graph: Graph, free: Iterable[Op]) -> list[list[Op]]:

@@ -65,12 +65,8 @@ def _taken(here: Decomposition, tensor: Tensor, places: Tensor, order: list[int]
     rows = here.transpose(tensor, order)
     counting = np.broadcast_to(np.arange(places.shape[-1]), places.shape)
     if rows.data is not None and np.array_equal(rows.data, counting):
-        return places if rows.dtype == "int32" else _cast(here, places, rows.dtype)
+        return places if rows.dtype == "int32" else here.add("CAST", places, dtype=rows.dtype)
     return here.add("GATHER", rows, places, axis=last, batch_dims=last)
-
-
-def _cast(here: Decomposition, places: Tensor, dtype: str) -> Tensor:
-    return here.add("CAST", places, dtype=dtype, in_data_type="int32", out_data_type=dtype)
 
 
 def _order(here: Decomposition) -> tuple[int, bool, bool] | None:
