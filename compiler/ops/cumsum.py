@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -18,6 +19,7 @@ from .base import (
     same_as_first,
     second_operand_axis,
 )
+from .row_slices import no_long_rows
 
 
 def _build(op: Op, target: Target) -> Launch:
@@ -37,6 +39,22 @@ def _build(op: Op, target: Target) -> Launch:
     )
 
 
+def _across_rows(op: Op, target: Target) -> str | None:
+    """Neighbouring sums of neighbouring columns are computed in slices."""
+    if second_operand_axis(op) == len(op.output.shape) - 1:
+        return "it adds up along the last axis"
+    return no_long_rows(op, target, op.epilogue_inputs, op.operand(0))
+
+
+def _columns(op: Op, target: Target) -> Launch:
+    """A slice of each row is one line of slices; the last one begins early enough to fit."""
+    launch, shape = _build(op, target), op.output.shape
+    lines = (*launch.variables["lines"][:-1], -(-shape[-1] // target.lanes))
+    variables = {**launch.variables, "lines": lines, "columns": shape[-1]}
+    grid = linear_grid(prod(lines))
+    return replace(launch, template="reduce/cumsum_columns.jinja", grid=grid, variables=variables)
+
+
 def _reference(op: Op, x: Array, *_: Array) -> Array:
     axis = second_operand_axis(op)
     values = np.flip(x, axis) if op.attrs.get("reverse") else x
@@ -46,6 +64,6 @@ def _reference(op: Op, x: Array, *_: Array) -> Array:
     return np.flip(sums, axis) if op.attrs.get("reverse") else sums
 
 
-_KERNELS = (row_major("cumsum", _build),)
+_KERNELS = (row_major("cumsum_columns", _columns, _across_rows), row_major("cumsum", _build))
 
 define("CUMSUM x:U axis:integer -> y:U", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS))

@@ -29,7 +29,7 @@ from .base import (
     slice_count,
 )
 from .base.cost import ADDRESS, BESIDES, Work, stored_registers
-from .elementwise import epilogue_operands
+from .elementwise import epilogue_operands, one_column
 from .weights import bias_slices, check_bias, constant_weights
 
 MAX_PIXELS = 8
@@ -38,6 +38,8 @@ MAX_SEEN = 11
 """Rows of the image that a work-item walks at most: compilers load those of a column ahead."""
 FEW_ROWS = 4
 """Pixels below each other where the profile does not say how many registers there are."""
+FEW_SLICES = 4
+"""Fewer slices than this part of the work-items that keep a processor busy leave cores idle."""
 MAX_TAPS = 49
 """Most taps of a window that is written out."""
 
@@ -186,18 +188,22 @@ def _by_rows(op: Op, target: Target) -> str | None:
 
 
 def _build_rows(op: Op, target: Target) -> Launch:
+    """Images of one column are rows, too, if their slices keep the device busy."""
     batch, height, width, channels = op.output.shape
-    shape = window(op)
+    shape, outer = window(op), batch * slice_count(channels, target)
+    turned = one_column(op) and FEW_SLICES * outer >= target.device.work_items
+    height, width = (1, height) if turned else (height, width)
     return Launch.of(
         op,
         "conv/depthwise_conv_rows.jinja",
-        (1, height, batch * slice_count(channels, target)),
+        (1, height, outer),
         constants={
             "bias": bias_slices(op, channels, target),
             "weights": pack_weights(op, target),
         },
-        variables={"window": shape, "tap_pixels": row_tile(width)},
+        variables={"window": shape.turned if turned else shape, "tap_pixels": row_tile(width)},
         heavy=True,
+        flatten=turned,
         flops=2 * op.output.elements * shape.height * shape.width,
     )
 

@@ -124,6 +124,11 @@ def depthwise_convolutions() -> Iterator[Case]:
         yield row(f"{channels} times {multiplier}", x(2, 5, 7, channels), multiplier)
     yield row("times 2 VALID by 2", x(2, 7, 11, 3), 2, **window("VALID", (2, 2)))
     yield row("times 2 dilated", x(2, 7, 11, 3), 2, **window("SAME", dilation=(2, 2)))
+    for padding in SAME_OR_VALID:
+        attrs = window(padding, (2, 3))
+        yield row(f"{padding} one column by 2", x(2, 29, 1, 40), 1, (5, 1), **attrs)
+    dilated = depthwise(x(2, 29, 1, 64), 1, (3, 1), **window("VALID", dilation=(2, 1)))
+    yield Case("DEPTHWISE_CONV_2D", "one column, fused", call("ADD", dilated, x(1, 25, 1, 64)))
     for channels in (5, 37):
         value = depthwise(x(2, 11, 13, channels, draw="NaN at times"))
         situation = f"{channels} channels with NaN"
