@@ -94,11 +94,11 @@ def searches() -> Iterator[Case]:
                 attrs = {"exclusive": exclusive, "reverse": reverse}
                 value = call("CUMSUM", x(3, 5, 7), _axis(axis), **attrs)
                 yield Case("CUMSUM", f"axis {axis} {exclusive} {reverse}", value)
-    for shape, axis in {(2, 7, 37): 1, (3, 5, 2, 32): 1, (9, 3, 19): 0}.items():
+    for rows, axis in (((2, 7, 37), 1), ((3, 5, 2, 32), 1), ((9, 3, 19), 0)):
         for attrs in ({"exclusive": True}, {"reverse": True}):
-            sums = call("CUMSUM", x(*shape), _axis(axis), **attrs)
-            added = call("ADD", sums, x(shape[-1]))
-            yield Case("CUMSUM", f"of rows of {list(shape)}, {next(iter(attrs))}", added)
+            sums = call("CUMSUM", x(*rows), _axis(axis), **attrs)
+            added = call("ADD", sums, x(rows[-1]))
+            yield Case("CUMSUM", f"of rows of {list(rows)}, {next(iter(attrs))}", added)
     yield Case("CUMSUM", "of integers", typed("int32", "CUMSUM", xi(3, 5), _axis(1)))
     yield Case("CUMSUM", "fused", call("RELU", call("CUMSUM", x(3, 5), _axis(1))))
 
