@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from ..language import TRUE, Expression, Operand, every
+from ..language import TRUE, Expression, Operand, every, expression
 from ..target import Target
 from .base import (
     ANY,
@@ -24,9 +25,11 @@ from .base import (
     define,
     image_launch,
     image_shape,
+    linear_grid,
     linear_launch,
     row_major,
 )
+from .row_slices import no_whole_rows
 
 
 @dataclass(frozen=True)
@@ -183,8 +186,24 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
         variables = {"find": lambda *at: find(op, at, 1)}
         return linear_launch(op, "move/rearrange_linear.jinja", variables=variables)
 
+    def in_slices(op: Op, target: Target) -> str | None:
+        channels = op.operand(0).shape[-1]
+        if channels % target.lanes or len(op.output.shape) != 4:
+            return f"rows of {channels} elements are not whole slices of images"
+        if reason := no_whole_rows(op, target, op.epilogue_inputs, op.operand(0)):
+            return reason
+        place = (expression(0),) * 4
+        return None if find(op, place, target.lanes).inside is TRUE else "pixels are padded"
+
+    def rows(op: Op, target: Target) -> Launch:
+        slices = (*op.output.shape[:3], op.output.shape[3] // target.lanes)
+        variables = {"slices": slices, "find": lambda *at: find(op, at, target.lanes)}
+        grid = linear_grid(prod(slices))
+        return Launch.of(op, "move/rearrange_rows.jinja", grid, variables=variables)
+
     return (
         Implementation("rearrange", sliced),
+        row_major("rearrange_rows", rows, in_slices),
         row_major("rearrange_linear", linear),
     )
 

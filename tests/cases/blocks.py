@@ -33,6 +33,8 @@ def blocks() -> Iterator[Case]:
     yield Case("SPACE_TO_BATCH_ND", "rank 3", value)
     value = call("BATCH_TO_SPACE_ND", x(6, 7, 5), ints(2), table)
     yield Case("BATCH_TO_SPACE_ND", "rank 3", value)
+    value = call("DEPTH_TO_SPACE", x(2, 3, 5, 64), block_size=2)
+    yield Case("DEPTH_TO_SPACE", "fused", call("RELU", call("ADD", value, x(16))))
     for dtype in ("int32", "int64"):
         value = typed(dtype, "SPACE_TO_DEPTH", xi(2, 4, 6, 3, dtype=dtype), block_size=2)
         yield Case("SPACE_TO_DEPTH", dtype, value)
