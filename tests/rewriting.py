@@ -17,8 +17,7 @@ from tflgpu.compiler.ir import Graph
 from tflgpu.compiler.language import OPENCL, Language
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.rewrites import PIPELINE, Pass
-from tflgpu.compiler.rewrites.canonicalize.eliminate_dead_code import eliminate_dead_code
-from tflgpu.compiler.rewrites.canonicalize.infer_and_fold import infer_and_fold
+from tflgpu.compiler.rewrites.canonicalize.infer_and_fold import eliminate_dead_code, infer_and_fold
 from tflgpu.compiler.rewrites.decompose.split_activation import split_activation
 from tflgpu.compiler.target import Target
 

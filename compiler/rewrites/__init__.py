@@ -5,8 +5,7 @@ Input is the graph as read; output is a graph in which every operator is one ker
 
 from collections.abc import Mapping
 
-from .canonicalize.eliminate_dead_code import eliminate_dead_code
-from .canonicalize.infer_and_fold import infer_and_fold
+from .canonicalize.infer_and_fold import eliminate_dead_code, infer_and_fold
 from .canonicalize.resolve_control_flow import inline_subgraphs, resolve_control_flow
 from .decompose.convolution import depthwise_to_grouped, transpose_conv_to_conv
 from .decompose.decomposition import decompose_operators
@@ -32,9 +31,8 @@ from .fuse.lower_to_winograd import lower_to_winograd
 from .fuse.normalize_in_products import normalize_in_products
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
-from .fuse.split_large_weights import split_large_weights
+from .fuse.split_large import split_large_weights, split_reduction
 from .fuse.split_normalization import split_normalization
-from .fuse.split_reduction import split_reduction
 from .fuse.update_in_place import update_in_place
 from .layout.align_unit_axes import align_unit_axes
 from .layout.around_reshapes import cut_axes, merge_around_reshape, move_reshapes

@@ -143,3 +143,13 @@ def _inferred(op: Op, definition: OpDef) -> list[Shape]:
                 f"or takes more than 2 GiB"
             )
     return shapes
+
+
+@graph_rewrite()
+def eliminate_dead_code(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """In reverse, so that operators that feed only dead ones are removed too."""
+    for op in reversed(graph.ops):
+        used = (graph.consumers(t) or graph.is_output(t) for t in op.outputs)
+        if op.outputs and not any(used):
+            yield Attempt((op,))
+            graph.remove(op)

@@ -4,7 +4,8 @@ For LOGISTIC and TANH, a scale that is a power of two takes gemmlowp's polynomia
 fixed point; any other one straight lines between the entries of a table of the logistic function.
 
 Other functions are 512 straight lines. The ends of each are moved by half of what it is off in its
-middle, and lie between neighbours by 7 fractional bits."""
+middle, and lie between neighbours by 7 fractional bits.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ SOFTMAX of int16 is made of powers and a reciprocal from tables of 512 straight 
 
 d = x - largest of the row                     at most 0
 p = powers of d, with 15 fractional bits       t = their sum, of bytes that are added up apart
-y = p * reciprocal of t, shifted by as many bits as t has before the point"""
+y = p * reciprocal of t, shifted by as many bits as t has before the point
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from shared_programs import build_anew
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.codegen import stretches as dividing
+from tflgpu.compiler.codegen import persistent as dividing
 from tflgpu.compiler.codegen.persistent_source import COUNTERS_APART
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime.cache.variant import read_variant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriting import assert_becomes
 
-from tflgpu.compiler.rewrites.canonicalize.eliminate_dead_code import eliminate_dead_code
+from tflgpu.compiler.rewrites.canonicalize.infer_and_fold import eliminate_dead_code
 
 
 def test_what_feeds_only_dead_operators_is_removed_too() -> None:

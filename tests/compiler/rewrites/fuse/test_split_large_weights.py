@@ -18,7 +18,7 @@ from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.rewrites.fuse.split_large_weights import split_large_weights
+from tflgpu.compiler.rewrites.fuse.split_large import split_large_weights
 from tflgpu.compiler.target import Target
 from tflgpu.runtime import InputError
 

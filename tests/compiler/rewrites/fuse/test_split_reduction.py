@@ -12,7 +12,7 @@ from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.rewrites.fuse.split_reduction import split_reduction
+from tflgpu.compiler.rewrites.fuse.split_large import split_reduction
 
 ONCE = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "filter_width": 1, "filter_height": 1}
 

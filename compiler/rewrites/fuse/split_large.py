@@ -1,0 +1,179 @@
+"""What is too large for one kernel is split: weights into ranges of rows, reductions into steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ....runtime.plan.storage import WORD
+from ...ir import Graph, Op, Tensor, constant
+from ...ops.base import element_bytes, slice_count
+from ...ops.lines import group_size
+from ...ops.reduce import REDUCTIONS, axes, nan_by_place
+from ...ops.weights import stored_bits
+from ...target import Target
+from ..decompose.decomposition import Decomposition
+from ..rewrite import Attempt, graph_rewrite
+from .fuse_fully_connected_chain import LARGEST_IMAGE
+
+BLOCK = 64
+"""Rows that stay together: whole slices, and whole tiles of them."""
+
+
+@graph_rewrite()
+def split_large_weights(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Weights of more bytes than a kernel may get of one buffer are split into ranges of rows.
+
+        y = FULLY_CONNECTED(x, w[100000,512])
+        becomes   p = FULLY_CONNECTED(x, w[:60000])   q = FULLY_CONNECTED(x, w[60000:])
+                  y = CONCATENATION(p, q)
+
+        y = GATHER(table[100000,512], i)
+        becomes   p = GATHER(table[:60000], i)   q = GATHER(table[60000:], clamp(i - 60000))
+                  y = SELECT_V2(i < 60000, p, q)
+
+    WebGPU guarantees 128 MiB, which tables of the words of a language pass.
+
+    After layers are joined, and before elementwise operators are fused.
+    """
+    for op in graph.ops:
+        weights = _weights(op)
+        most = target.device.max_binding
+        if weights is None or weights.shape[0] * _row(op, weights, target) <= most:
+            continue
+        rows = most // _row(op, weights, target) // BLOCK * BLOCK
+        yield Attempt((op,), None if rows else "a few of its rows are as large")
+        if rows:
+            places = [*range(0, weights.shape[0], rows), weights.shape[0]]
+            here = Decomposition(graph, op, target)
+            split = _layer if op.name == "FULLY_CONNECTED" else _gather
+            here.apply(split(here, places))
+
+
+def _weights(op: Op) -> Tensor | None:
+    """The constant of which each row has to do with other elements of the result, if any."""
+    if op.name == "FULLY_CONNECTED":
+        found = op.operand(1)
+    elif op.name == "GATHER" and not op.attrs.get("axis") and not op.attrs.get("batch_dims"):
+        found = op.operand(0)
+    else:
+        return None
+    return found if found.constant and found.elements else None
+
+
+def _row(op: Op, weights: Tensor, target: Target) -> int:
+    """Bytes of a row on the device. That of a layer has a bias, which lies beside the weights."""
+    length = weights.elements // weights.shape[0]
+    if op.name == "GATHER":
+        return length * element_bytes(weights)
+    bits = stored_bits(op, target) or 8 * WORD
+    return length * bits // 8 + WORD
+
+
+def _layer(here: Decomposition, places: Sequence[int]) -> Tensor:
+    x, weights, bias = here.op.operand(0), here.op.operand(1), here.op.input(2)
+    parts = []
+    for ends in pairwise(places):
+        operands = x, _rows(weights, *ends), bias and _rows(bias, *ends)
+        parts.append(here.add("FULLY_CONNECTED", *operands, **here.op.attrs))
+    axis = len(here.op.output.shape) - 1
+    return here.add("CONCATENATION", *parts, axis=axis)
+
+
+def _gather(here: Decomposition, places: Sequence[int]) -> Tensor:
+    table, indices = here.op.operand(0), here.op.operand(1)
+    beside = here.reshape(indices, (*indices.shape, *(1 for _ in table.shape[1:])))
+    # Of all parts, the first tells indices that are out of the whole table.
+    result = here.add("GATHER", _rows(table, *places[:2]), indices, axis=0, limit=places[-1])
+    for start, end in pairwise(places[1:]):
+        within = here.add("SUB", indices, here.constant(start, indices.dtype))
+        for bound, last in (("MINIMUM", end - start - 1), ("MAXIMUM", 0)):
+            within = here.add(bound, within, here.constant(last, indices.dtype))
+        part = here.add("GATHER", _rows(table, start, end), within, axis=0)
+        before = here.add("LESS", beside, here.constant(start, indices.dtype), dtype="bool")
+        result = here.add("SELECT_V2", before, result, part, dtype=result.dtype)
+    return result
+
+
+def _rows(tensor: Tensor, start: int, end: int) -> Tensor:
+    assert tensor.data is not None
+    return constant(f"{tensor.name}/{start}", tensor.data[start:end])
+
+
+LARGEST_ROW = 1 << 12
+"""Values of an image that a work-group reduces together with its channels."""
+
+MIN_PIXELS = 16
+"""Fewest pixels for each work-item of a group that are worth another launch."""
+
+
+@graph_rewrite()
+def split_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """A reduction of a large image becomes several, so that a GPU has enough to do.
+
+    y = REDUCE_MAX(x[1,384,384,8]) over rows, columns and channels
+    becomes   v = RESHAPE(x): [1,72,2048,8]   p = REDUCE_MAX(v) over rows
+              q = REDUCE_MAX(p) over columns   y = REDUCE_MAX(q) over channels
+
+    A single work-group for each slice of channels, or for all of them, would leave most of the
+    device idle. The view launches nothing.
+
+    Before elementwise operators are fused with the last of them.
+    """
+    for op in graph.ops:
+        if target.on_processor or op.name not in REDUCTIONS or not _of_images(op):
+            continue
+        reason = nan_by_place(op, target)
+        if reason is not None:
+            yield Attempt((op,), reason)
+            continue
+        parts, reduced = _parts(op, target), axes(op)
+        steps: list[tuple[int, ...]] = [(1, 2)] if parts == 1 else [(1,), (2,)]
+        steps += [(3,)] if 3 in reduced else []
+        yield Attempt((op,), "it has enough work-items as it is" if len(steps) == 1 else None)
+        if len(steps) > 1:
+            _split(graph, op, parts, steps)
+
+
+def _of_images(op: Op) -> bool:
+    """Whether it reduces all pixels of large images of floats, whose channels lie in slices."""
+    x = op.operand(0)
+    if len(x.shape) != 4 or x.dtype != "float32" or not op.attrs.get("keep_dims"):
+        return False
+    reduced = set(axes(op))
+    most = LARGEST_ROW if 3 in reduced else LARGEST_IMAGE
+    return {1, 2} <= reduced <= {1, 2, 3} and x.elements > most
+
+
+def _parts(op: Op, target: Target) -> int:
+    """How many parts of equal size the pixels are split into; 1 if that does not pay."""
+    batch, height, width, channels = op.operand(0).shape
+    pixels, slices = height * width, batch * slice_count(channels, target)
+    items = group_size(pixels, target)
+    if slices * items >= target.device.work_items or pixels < MIN_PIXELS * items:
+        return 1
+    most = target.device.work_items // slices
+    parts = max(count for count in range(1, most + 1) if pixels % count == 0)
+    return parts if parts > items else 1
+
+
+def _split(graph: Graph, op: Op, parts: int, steps: Sequence[tuple[int, ...]]) -> None:
+    """Parts are columns, so that neighbouring work-items read neighbouring pixels."""
+    value, name = op.operand(0), op.output.name
+    if parts > 1:
+        batch, height, width, channels = value.shape
+        shape = (batch, height * width // parts, parts, channels)
+        view = Tensor(f"{name}/parts", shape, value.dtype)
+        graph.add(Op("RESHAPE", (value,), (view,), {"new_shape": shape}, op.index))
+        value = view
+    for number, reduced in enumerate(steps):
+        over = constant(f"{name}/axes_{number}", np.array(reduced, np.int32))
+        if number == len(steps) - 1:
+            graph.set_inputs(op, (value, over))
+            return
+        size = tuple(1 if axis in reduced else each for axis, each in enumerate(value.shape))
+        partial = Tensor(f"{name}/step_{number}", size, value.dtype, kept=True)
+        graph.add(Op(op.name, (value, over), (partial,), op.attrs, op.index))
+        value = partial
