@@ -47,6 +47,8 @@ def reductions() -> Iterator[Case]:
             rows = call("ABS", x(2, 3, 5, 2, 32, draw=draw))
             value = call("NEG", call(operator, rows, ints(*subset), keep_dims=False))
             yield Case(operator, f"{subset} across rows", value)
+    volume = call("MEAN", x(1, 8, 96, 96, 3, draw="positive"), ints(1, 2, 3), keep_dims=False)
+    yield Case("MEAN", "a volume of many values", volume)
     scalar = call("MEAN", x(2, 3, 5), known(np.array(1, np.int32)), keep_dims=True)
     yield Case("MEAN", "scalar axis", scalar)
     deep = call("REDUCE_MAX", x(2, 3, 5, 7, draw="deep"), ints(1, 2), keep_dims=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
 from ....runtime.plan.storage import WORD
-from ...ir import Graph, Op, Tensor, constant
+from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops.base import element_bytes, slice_count
-from ...ops.lines import group_size
+from ...ops.lines import group_size, merged
 from ...ops.reduce import REDUCTIONS, axes, nan_by_place
 from ...ops.weights import stored_bits
 from ...target import Target
@@ -118,17 +119,23 @@ def split_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
               q = REDUCE_MAX(p) over columns   y = REDUCE_MAX(q) over channels
 
     A single work-group for each slice of channels, or for all of them, would leave most of the
-    device idle. The view launches nothing.
+    device idle. The view launches nothing. Axes before the last one that are neighbours, as in
+    MEAN(x[1,8,128,128,16]) over the three in the middle, are first seen as the pixels of images.
 
     Before elementwise operators are fused with the last of them.
     """
     for op in graph.ops:
-        if target.on_processor or op.name not in REDUCTIONS or not _of_images(op):
+        if target.on_processor or op.name not in REDUCTIONS:
+            continue
+        image = None if _of_images(op) else _as_images(op)
+        if image is None and not _of_images(op):
             continue
         reason = nan_by_place(op, target)
         if reason is not None:
             yield Attempt((op,), reason)
             continue
+        if image is not None:
+            op = _see_images(graph, op, image)
         parts, reduced = _parts(op, target), axes(op)
         steps: list[tuple[int, ...]] = [(1, 2)] if parts == 1 else [(1,), (2,)]
         steps += [(3,)] if 3 in reduced else []
@@ -147,11 +154,45 @@ def _of_images(op: Op) -> bool:
     return {1, 2} <= reduced <= {1, 2, 3} and x.elements > most
 
 
+def _as_images(op: Op) -> Shape | None:
+    """The shape of images that a large tensor of floats is if rows and columns are reduced; None
+    if it is none, or if there are more results than values in each.
+    """
+    x = op.operand(0)
+    shape, reduced = merged(x.shape, axes(op))
+    if x.dtype != "float32" or x.elements <= LARGEST_IMAGE or len(reduced) != 1:
+        return None
+    (axis,) = reduced
+    if axis == len(shape) - 1 or shape[axis] <= op.output.elements:
+        return None
+    return prod(shape[:axis]), shape[axis], 1, prod(shape[axis + 1 :])
+
+
+def _see_images(graph: Graph, op: Op, shape: Shape) -> Op:
+    """The reduction as one of images, whose result has its shape from a view."""
+    value, name = op.operand(0), op.output.name
+    view = Tensor(f"{name}/images", shape, value.dtype)
+    pixels = constant(f"{name}/pixels", np.array((1, 2), np.int32))
+    reduced = Tensor(f"{name}/reduced", (shape[0], 1, 1, shape[-1]), value.dtype)
+    graph.add(Op("RESHAPE", (value,), (view,), {"new_shape": shape}, op.index))
+    found = Op(op.name, (view, pixels), (reduced,), {**op.attrs, "keep_dims": True}, op.index)
+    graph.add(found)
+    op.name, op.attrs = "RESHAPE", {"new_shape": op.output.shape}
+    graph.set_inputs(op, (reduced,))
+    return found
+
+
 def _parts(op: Op, target: Target) -> int:
-    """How many parts of equal size the pixels are split into; 1 if that does not pay."""
+    """How many parts of equal size the pixels are split into; 1 if that does not pay.
+
+    A driver may end loops over more of them.
+    """
     batch, height, width, channels = op.operand(0).shape
     pixels, slices = height * width, batch * slice_count(channels, target)
     items = group_size(pixels, target)
+    fewest = -(-pixels // target.device.loop_iterations)
+    if fewest > 1:
+        return next(count for count in range(fewest, pixels + 1) if pixels % count == 0)
     if slices * items >= target.device.work_items or pixels < MIN_PIXELS * items:
         return 1
     most = target.device.work_items // slices
