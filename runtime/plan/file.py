@@ -16,7 +16,7 @@ from .records import Plan
 from .validate import validate
 
 MAGIC = b"tflgpu\r\n"
-FORMAT_VERSION = 9
+FORMAT_VERSION = 10
 HEADER = struct.Struct("<8sI32s")
 IDENTIFIER = b"TGPL"
 
