@@ -131,10 +131,12 @@ class Expression:
             return other
         terms, constant = _terms(self)
         more, further = _terms(other)
+        if not more:
+            return _sum(terms, constant + further)
         together = dict(terms)
         for term, factor in more:
             together[term] = together.get(term, 0) + factor
-        return _sum(tuple(_rejoined(together).items()), constant + further)
+        return _joined(together, constant + further)
 
     def __radd__(self, other: float) -> Expression:
         return expression(other) + self
@@ -423,18 +425,17 @@ def _terms(value: Expression) -> tuple[tuple[Any, ...], int]:
     return (((value, 1),), 0) if value.value is None else ((), value.value)
 
 
-def _rejoined(terms: dict[Expression, int]) -> dict[Expression, int]:
-    """Terms of which a quotient times its divisor, and the remainder, are the dividend again."""
+def _joined(terms: dict[Expression, int], constant: int) -> Expression:
+    """The sum, in which a quotient times its divisor, and the remainder, are the dividend again."""
     for term, factor in terms.items():
         if not isinstance(term, Operation) or term.parts[0] != "%" or term.parts[2].value is None:
             continue
         _, dividend, divisor = term.parts
         quotient = dividend // divisor
         if terms.get(quotient) == factor * divisor.value:
-            rest = {each: n for each, n in terms.items() if each not in (term, quotient)}
-            rest[dividend] = rest.get(dividend, 0) + factor
-            return _rejoined(rest)
-    return terms
+            rest = tuple((each, n) for each, n in terms.items() if each not in (term, quotient))
+            return _sum(rest, constant) + dividend * factor
+    return _sum(tuple(terms.items()), constant)
 
 
 def _sum(terms: tuple[tuple[Expression, int], ...], constant: int) -> Expression:

@@ -106,6 +106,7 @@ def test_sums_and_products(coordinate: Expression, step: int, start: int) -> Non
         (X // 1 + X % 1, "x"),
         (X // 4 * 4 + Y + X % 4, "y + x"),
         (X // 4 * 8 + X % 4, "x / 4 * 8 + x % 4"),
+        (Y * 3 + (X + 1) % 4 + (X + 1) // 4 * 4 - X, "y * 3 + 1"),
         (((X // 12 * 3 + X // 4 % 3) * 4 + X % 4) * 5, "x * 5"),
         (Number(-7) // 2, "-3"),
         ((X * 3 + Y) % 4, "(x * 3 + y) % 4"),
