@@ -59,7 +59,7 @@ class ParseError(ValueError):
 def definitions_of(name: str) -> tuple[Function | Macro, ...]:
     """What an intrinsic stands for in WGSL: functions by their types, or a macro at the end.
 
-    None for other names. ParseError for what is not in GLSL.
+    Nothing for other names. ParseError for what is not in GLSL.
     """
     found = intrinsics().get(name)
     if found is None or WGSL.name not in found.definitions:
@@ -77,7 +77,7 @@ def parse_definitions(text: str) -> tuple[Function | Macro, ...]:
             functions.append(line)
             continue
         names = tuple(re.findall(r"\w+", head[2] or ""))
-        macros.append(Macro(head[1], names, tuple(_Parser(line[head.end() :]).changes())))
+        macros.append(Macro(head[1], names, _Parser(line[head.end() :]).macro()))
     return (*_Parser("\n".join(functions)).functions(), *macros)
 
 
@@ -94,6 +94,8 @@ class _Parser:
         return self._tokens[self._place]
 
     def _take(self) -> str:
+        if not self._next:
+            raise ParseError(f"the text ends early: {' '.join(self._tokens[-16:])}")
         self._place += 1
         return self._tokens[self._place - 1]
 
@@ -102,9 +104,10 @@ class _Parser:
         return self._take() if self._next in tokens else ""
 
     def _expect(self, token: str) -> None:
-        if not self._taken(token):
+        if self._next != token:
             shown = " ".join(self._tokens[max(self._place - 12, 0) : self._place + 3])
             raise ParseError(f"expected {token!r}, not {self._next!r}, in: {shown}")
+        self._place += 1
 
     def _separated(self, item: Callable[[], _Item]) -> list[_Item]:
         """Items with commas between them."""
@@ -176,6 +179,12 @@ class _Parser:
             return Declare(kind, name, value=self.expression() if self._taken("=") else None)
 
         return self._separated(declared)
+
+    def macro(self) -> tuple[Assign | Evaluate, ...]:
+        """What the text of a macro stands for, to its end."""
+        found = self.changes()
+        self._expect("")
+        return tuple(found)
 
     def changes(self) -> list[Assign | Evaluate]:
         """Assignments and calls with commas between them."""

@@ -215,6 +215,19 @@ def test_definitions_that_cannot_be_read_are_an_error(text: str, message: str) -
         printed(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#define twice(v) (v) @ 2", r"expected '', not '@', in: \( v \) @ 2"),
+        ("float twice(float", "the text ends early: float twice \\( float"),
+        ("float", "the text ends early: float"),
+    ],
+)
+def test_definitions_are_read_to_their_end(text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        parse_definitions(text)
+
+
 def test_long_lines_are_continued() -> None:
     terms = " + ".join(f"rows[{number} * a]" for number in range(12))
     first, second = lines(printed(f"f = {terms};"))
