@@ -430,9 +430,10 @@ def _joined(terms: dict[Expression, int], constant: int) -> Expression:
     for term, factor in terms.items():
         if not isinstance(term, Operation) or term.parts[0] != "%" or term.parts[2].value is None:
             continue
-        _, dividend, divisor = term.parts
+        dividend: Expression = term.parts[1]
+        divisor = term.parts[2].value
         quotient = dividend // divisor
-        if terms.get(quotient) == factor * divisor.value:
+        if terms.get(quotient) == factor * divisor:
             rest = tuple((each, n) for each, n in terms.items() if each not in (term, quotient))
             return _sum(rest, constant) + dividend * factor
     return _sum(tuple(terms.items()), constant)
