@@ -105,13 +105,14 @@ def run(
 
     if file:
         # What is compiled already is run without the compiler, which takes longer to import.
-        from .user_cache import fitting_shapes, load_compiled, model_inputs
+        from ..emit.tensors import inputs as inputs_of
+        from .user_cache import load_compiled, model_for
 
         # What is wrong with arguments is said before the model is compiled for seconds.
-        shapes = wanted.shapes or fitting_shapes(file, given.named, wanted.signature)
+        graph, shapes = model_for(file, wanted.shapes, given.named, wanted.signature)
         wanted = replace(wanted, shapes=shapes)
-        infos, tensors = model_inputs(file, shapes, wanted.signature)
-        inputs = read(infos, family_of(file.name, tensors), None)
+        known = family_of(file.name, [tensor.name for tensor in graph.tensors])
+        inputs = read(inputs_of(graph), known, None)
         opening = load_compiled(file, device, shapes, opened, trace, wanted.signature)
     else:
         whom: Trust = "anyone" if "anyone" in trust else trust

@@ -9,12 +9,11 @@ from typing import TypeVar
 
 from PIL import Image
 
-from ...runtime.plan.records import TensorInfo
 from ..arguments import signatures
 from ..emit.tensors import inputs
 from ..emit.variant_name import compiled_folder
 from ..frontend.reader import read
-from ..ir import Shape, Tensor
+from ..ir import Graph, Shape, Tensor
 from ..options import Options
 from ..pictures.picture_file import MODES, read_picture
 from ..tools.trace.events import Trace
@@ -38,8 +37,7 @@ def load_compiled(
 
     The model is compiled unless it was before and can be loaded. `shapes` are input shapes that
     replace the model's, by name, and `signature` is the signature to compile. `trace` records the
-    stages. Raises what `pipeline.build` and
-    `load` raise.
+    stages. Raises what `pipeline.build` and `load` raise.
     """
     options = for_attached_device(
         Options(
@@ -71,16 +69,27 @@ OPEN = -1
 """A size that the file leaves open."""
 
 
-def fitting_shapes(
-    model: Path, values: Sequence[str], signature: str | None = None
-) -> dict[str, Shape]:
+def model_for(
+    model: Path, shapes: Mapping[str, Shape], values: Sequence[str], signature: str | None = None
+) -> tuple[Graph, Mapping[str, Shape]]:
+    """A model as it is for inputs, and the shapes that were chosen for them, by name.
+
+    Where no shapes are given, sizes that the file leaves open are those of the arrays and pictures
+    that `values` name. InputError if values do not fit the inputs' names, ModelError if the model
+    is damaged or a shape does not fit it.
+    """
+    graph = read(os.fspath(model), dict(shapes), signature)
+    fitting = shapes or _fitting_shapes(graph, values)
+    # Sizes of all tensors follow from those of the inputs.
+    return (graph if fitting == shapes else read(os.fspath(model), fitting, signature)), fitting
+
+
+def _fitting_shapes(graph: Graph, values: Sequence[str]) -> dict[str, Shape]:
     """Shapes for the inputs whose sizes a model leaves open: those of the arrays and pictures.
 
-    A note says which were taken of pictures. InputError if values do not fit the inputs' names,
-    ModelError if the model is damaged.
+    A note says which were taken of pictures.
     """
     found: dict[str, Shape] = {}
-    graph = read(os.fspath(model), {}, signature)
     open_sizes = {
         name: tensor
         for name, tensor in zip(graph.input_names, graph.inputs, strict=True)
@@ -101,17 +110,6 @@ def fitting_shapes(
                     "changes it"
                 )
     return found
-
-
-def model_inputs(
-    model: Path, shapes: Mapping[str, Shape], signature: str | None = None
-) -> tuple[tuple[TensorInfo, ...], list[str]]:
-    """The inputs of a model for some shapes of them, by name, and the names of all its tensors.
-
-    ModelError if the model or a shape is invalid.
-    """
-    graph = read(os.fspath(model), dict(shapes), signature)
-    return inputs(graph), [tensor.name for tensor in graph.tensors]
 
 
 def _takes_any_picture(tensor: Tensor) -> bool:
