@@ -24,7 +24,7 @@ from ..errors import ModelError, PassError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..frontend.writer import write
-from ..ir import Array, Tensor
+from ..ir import Array, Graph, Tensor
 from ..options import Options
 from ..state_names import state_names
 from .child import try_run
@@ -36,8 +36,15 @@ def with_state(model: Model, signature: str, arrays: Mapping[str, Array]) -> dic
 
     `arrays` has those that are given. ModelError if the model cannot be read.
     """
-    shapes = {name: array.shape for name, array in arrays.items()}
-    graph = read(model, shapes, signature or None)
+    return _with_state(_read(model, signature, arrays), arrays)
+
+
+def _read(model: Model, signature: str, arrays: Mapping[str, Array]) -> Graph:
+    """The model for the shapes of arrays."""
+    return read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
+
+
+def _with_state(graph: Graph, arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {
         name: arrays[name] if name in arrays else np.zeros(tensor.shape, tensor.dtype)
         for name, tensor in zip(graph.input_names, graph.inputs, strict=True)
@@ -65,8 +72,8 @@ def every_tensor(
 
     Names that several tensors have are left out. ModelError if LiteRT cannot run the copy.
     """
-    graph = read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
-    ordered = list(with_state(model, signature, arrays).values())
+    graph = _read(model, signature, arrays)
+    ordered = list(_with_state(graph, arrays).values())
     results = dict.fromkeys(tensor for op in graph.ops for tensor in op.outputs)
     graph.outputs = [tensor for tensor in results if tensor.dtype not in HIDDEN]
     graph.output_names = [tensor.name for tensor in graph.outputs]
@@ -99,7 +106,8 @@ def with_other_last_bits(
     written.
     """
     chance = np.random.default_rng(seed)
-    graph = read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
+    graph = _read(model, signature, arrays)
+    whole = _with_state(graph, arrays)
     parts = (graph, *graph.subgraphs.values())
     ops = [op for part in parts for op in part.ops if op.name != "QUANTIZE"]
     readers = {tensor: op for op in ops for tensor in op.reads}
@@ -112,7 +120,6 @@ def with_other_last_bits(
         raise ModelError(f"this model cannot be written: {error}") from error
     named = zip(graph.input_names, graph.inputs, strict=True)
     kept = {name for name, tensor in named if tensor not in readers}
-    whole = with_state(model, signature, arrays)
     moved = {
         name: array if name in kept else _neighbours(array, chance) for name, array in whole.items()
     }
