@@ -108,13 +108,13 @@ def _with_bodies(
     for body in kernel.bodies:
         text += content[end : body.start]
         end = body.start + body.size
-        taken = content[body.start : end]
+        taken = body.within(content)
         if body.kernel in bodies:
             own, edited = bodies[body.kernel], plan.kernels[body.kernel]
             if own is None:
                 was, now = sources[edited.file], new[edited.file]
                 raise InputError(_outside(edited, kernel, was, now))
-            taken = new[edited.file].encode()[own.start : own.start + own.size]
+            taken = own.within(new[edited.file].encode())
         placed.append(Body(body.kernel, len(text), len(taken)))
         text += taken
     return (text + content[end:]).decode(), replace(kernel, bodies=tuple(placed))

@@ -102,7 +102,7 @@ def _described(signatures: Sequence[Variant]) -> Mapping[str, object]:
 def _code(variant: Variant, kernel: Kernel) -> str:
     """A kernel without the comment at its top, which tells equal ones apart."""
     (body,) = kernel.bodies
-    return variant.sources[kernel.file].encode()[body.start :][: body.size].decode()
+    return body.within(variant.sources[kernel.file].encode()).decode()
 
 
 def _signature(plan: Plan, kernels: Sequence[int]) -> Mapping[str, object]:

@@ -16,6 +16,10 @@ class Body:
     size: UInt32
     """Bytes."""
 
+    def within(self, content: bytes) -> bytes:
+        """The statements, of the file's content."""
+        return content[self.start : self.start + self.size]
+
 
 @dataclass(frozen=True)
 class Kernel:
