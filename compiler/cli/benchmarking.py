@@ -76,6 +76,7 @@ measuring_options = record_options(
         "--litert-gpu", is_flag=True, help="Also measure LiteRT's GPU accelerator; it needs a GPU."
     ),
 )
+"""The options for how long is measured and beside what, which a command gets as `measuring`."""
 
 
 @full_names_option

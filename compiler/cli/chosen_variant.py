@@ -25,6 +25,7 @@ class Wanted:
 
 
 wanted_options = record_options(Wanted, "wanted", model_option, signature_option, shape_option)
+"""The options for a model in a cache, which a command gets as `wanted`."""
 
 
 def newest_variant(cache: Path, wanted: Wanted, target: str | None = None) -> Variant:

@@ -9,11 +9,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ... import runtime
-from ...runtime.errors import DeviceError
-from ...runtime.launch.device import DeviceInfo
 from ...runtime.remote.url import is_url, without_password
 from ..devices import profiles
+from ..devices.attached import devices_here
 
 
 class FilePath(click.Path):
@@ -67,7 +65,7 @@ class DeviceName(click.types.StringParamType):
         """The name; a usage error for a profile where only an attached device can be meant."""
         name = str(super().convert(value, parameter, context))
         if not self._profile and name in profiles():
-            attached = [str(device) for device in _devices()]
+            attached = [str(device) for device in devices_here()]
             if not any(name.lower() in device.lower() for device in attached):
                 listed = "".join(f"\n  {device}" for device in attached)
                 self.fail(
@@ -91,12 +89,4 @@ class DeviceName(click.types.StringParamType):
 
 
 def _attached() -> list[CompletionItem]:
-    return [CompletionItem(each.name.split()[0], help=str(each)) for each in _devices()]
-
-
-def _devices() -> list[DeviceInfo]:
-    """The attached devices; none without a driver."""
-    try:
-        return runtime.devices()
-    except DeviceError:
-        return []
+    return [CompletionItem(each.name.split()[0], help=str(each)) for each in devices_here()]

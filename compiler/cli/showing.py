@@ -64,8 +64,6 @@ class Showing:
     show: str | None
     layout: str | None
     threshold: float | None
-    kind: str = field(init=False)
-    """What the outputs are said to show; empty if that is to be guessed."""
     names: tuple[str, ...] = field(init=False)
     """The names of classes in the file of labels."""
 
@@ -74,8 +72,12 @@ class Showing:
             raise click.UsageError(
                 f"--layout is that of boxes, but --show {self.show} is asked for"
             )
-        self.kind = "boxes" if self.layout else self.show or ""
         self.names = read_labels(self.labels) if self.labels is not None else ()
+
+    @property
+    def kind(self) -> str:
+        """What the outputs are said to show; empty if that is to be guessed."""
+        return "boxes" if self.layout else self.show or ""
 
     @property
     def draws(self) -> bool:

@@ -1,4 +1,4 @@
-"""The functions that formulas call, as expressions of a kernel language."""
+"""The functions that formulas call and the numbers in them, as expressions of a kernel language."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ... import runtime
 from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
 from ...runtime.opencl import find as opencl
@@ -73,6 +74,14 @@ def select_device(device: str, target: str) -> DeviceInfo:
     from ...runtime.webgpu import find as webgpu
 
     return webgpu.select_device(device)
+
+
+def devices_here() -> list[DeviceInfo]:
+    """The attached devices; none without a driver."""
+    try:
+        return list(runtime.devices())
+    except DeviceError:
+        return []
 
 
 def attached_device(device: str) -> str:

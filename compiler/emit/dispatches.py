@@ -1,4 +1,7 @@
-"""Dispatches: generated launches as the plan lists them, with the location of each argument."""
+"""Dispatches: generated launches as the plan lists them, with the location of each argument.
+
+And the checks of indices, each of which belongs to a dispatch.
+"""
 
 from __future__ import annotations
 

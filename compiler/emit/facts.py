@@ -1,4 +1,7 @@
-"""What a plan says beside its dispatches, so that no runtime has to work it out."""
+"""What a plan says beside its dispatches, so that no runtime has to work it out.
+
+Such as submissions with the barriers between them, and where each buffer lies.
+"""
 
 from __future__ import annotations
 

@@ -11,11 +11,10 @@ from distributed import Future, WorkerPlugin
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from ... import runtime
 from ...runtime.cache.binaries import device_key
 from ...runtime.cache.private_files import make_private
-from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
+from ..devices.attached import devices_here
 from ..errors import ModelError, OptionError, WorkerError
 from ..keep_f32 import TOLERANCE, settle
 from ..options import Options
@@ -31,14 +30,6 @@ TABLE = "table.json"
 def resource(info: DeviceInfo) -> str:
     """The name of a device as a resource."""
     return f"tflgpu-{device_key(info)}"
-
-
-def devices_here() -> list[DeviceInfo]:
-    """The attached devices; none if there are none."""
-    try:
-        return list(runtime.devices())
-    except DeviceError:
-        return []
 
 
 class Announce(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed

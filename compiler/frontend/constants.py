@@ -3,6 +3,8 @@
 An array of a type that numpy has is a view of the file. Other types are held in a wider type: int2
 and int4 as int8, uint4 as uint8, bfloat16 as float32. The float8 types stay bit patterns in uint8.
 A string tensor is an array of `bytes` objects.
+
+Variables, too, have contents that the file gives them, by operators that only fill them.
 """
 
 from __future__ import annotations

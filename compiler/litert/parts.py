@@ -1,4 +1,4 @@
-"""The model file of a part that runs on LiteRT."""
+"""Operators that run beside the device: as the model file of a part, or as a caller's function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segmentation: the class of each pixel, drawn over the picture."""
+"""Outputs as large as a picture: the class of each pixel, drawn over it, or another image."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def read_assembly(text: str, name: str) -> MachineCode:
     """The figures in LLVM's assembly; ToolError if they are not there."""
     # Functions come before the kernel, which contains them, too.
     entry = re.search(r"\.amdhsa_kernel (\w+)", text)
-    text = text[text.find(f"\n{entry[1]}:") :] if entry else text
+    text = text[max(text.find(f"\n{entry[1]}:"), 0) :] if entry else text
 
     def figure(label: str) -> int:
         found = re.search(rf"(?:; {label}:|\.{label}) +(\d+)", text)

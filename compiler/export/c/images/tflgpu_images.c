@@ -171,7 +171,7 @@ static tflgpu_status copy(tflgpu_session *session, uint32_t input, uint32_t text
   if (status || (status = check_input(session, input, &buffer, error))) return status;
   if (image) {
     if (session->model->backend->has_extension(session, "GL_OES_EGL_image"))
-      session->model->backend->find(session, "glEGLImageTargetTexture2DOES", &set_image);
+      tflgpu_find(session, "glEGLImageTargetTexture2DOES", &set_image);
     if (!set_image)
       return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
                          "%s cannot read EGL images: it lacks GL_OES_EGL_image",
