@@ -21,7 +21,7 @@ Value = Any
 """An array or a number."""
 
 
-ceil, cos, exp, floor, log = np.ceil, np.cos, np.exp, np.floor, np.log
+ceil, cos, exp, exp2, floor, log = np.ceil, np.cos, np.exp, np.exp2, np.floor, np.log
 sign, sin, sqrt, tanh = np.sign, np.sin, np.sqrt, np.tanh
 max, min, clamp, limit, at_least = np.maximum, np.minimum, np.clip, np.clip, np.maximum
 equals, differs, select = np.equal, np.not_equal, np.where
@@ -49,8 +49,8 @@ def round_away(value: Array) -> Array:
 
 
 def tail_exponent(t: Array) -> Array:
-    """The logarithm of twice the probability of a normal distribution beyond t deviations."""
-    return np.asarray(np.log(_complement(np.minimum(t, 6.0) / 2**0.5)))
+    """log2 of the probability of a normal distribution beyond t deviations."""
+    return np.asarray(np.log2(_complement(np.minimum(t, 6.0) / 2**0.5) / 2))
 
 
 def or_nan(result: Array, value: Array) -> Array:

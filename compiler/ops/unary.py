@@ -24,7 +24,7 @@ def _gelu(f: Any, a: Any, *, approximate: bool = False) -> Any:
 
 def _normal_tail(f: Any, t: Any) -> Any:
     """The probability of a normal distribution beyond t >= 0 deviations, right to 1e-7."""
-    return 0.5 * f.exp(f.tail_exponent(t))
+    return f.exp2(f.tail_exponent(t))
 
 
 def _erf(f: Any, a: Any) -> Any:
