@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...runtime.plan.kernels import Kernel
@@ -22,6 +22,9 @@ from .render import RenderedLaunch, render
 from .shared_kernels import shared
 from .wgsl.kernel import SIZES
 from .wgsl.types import size
+
+MOST_USES = 4
+"""Launches that the comment at the top of a kernel lists, its own last line among them."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +191,18 @@ def _described(name: str, users: list[GeneratedLaunch], shown: Callable[[str], s
             *([f"{SIZES}: {', '.join(map(str, first.sizes))}"] if first.sizes else []),
             *(["multiplies and adds in half precision"] if source.half else []),
             f"grid {grid} in groups of {group}",
-            *(f"{_operators(item)}: {_tensors(item.rendered, shown)}" for item in (first, *more)),
+            *_uses((first, *more), shown),
         ]
     return lines
+
+
+def _uses(launches: Sequence[GeneratedLaunch], shown: Callable[[str], str]) -> Iterator[str]:
+    """The operators and tensors of launches; of many, only of the first ones."""
+    listed = launches if len(launches) <= MOST_USES else launches[: MOST_USES - 1]
+    for item in listed:
+        yield f"{_operators(item)}: {_tensors(item.rendered, shown)}"
+    if len(listed) < len(launches):
+        yield f"and {len(launches) - len(listed)} more launches"
 
 
 def _operators(launch: GeneratedLaunch) -> str:
