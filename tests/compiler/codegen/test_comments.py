@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from graphs import call, model, x
+from graphs import Value, call, model, x
 
 from tflgpu.compiler import Options, pipeline
 
@@ -12,7 +12,7 @@ from tflgpu.compiler import Options, pipeline
 def test_few_of_many_launches_are_listed() -> None:
     """Of layers that are alike, each of which is a launch of the same kernel."""
     window = {"filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}
-    value = x(1, 8, 8, 16)
+    value: Value = x(1, 8, 8, 16)
     for _ in range(6):
         value = call("MAX_POOL_2D", value, padding="SAME", **window)
     built = pipeline.build(model({"y": value}).content, Options(device="gpu"))
