@@ -225,13 +225,16 @@ class Model {
   async run(inputs) {
     if (this.#loaded.lost) throw this.#loaded.lost;
     this.#checkNames(inputs);
-    const given = {...inputs}, bitmaps = [];
-    for (const [name, value] of Object.entries(given)) {
-      if (isFrame(value)) bitmaps.push(given[name] = await createImageBitmap(value));
+    const frames = Object.entries(inputs).filter(([, value]) => isFrame(value));
+    if (frames.length) {
+      const bitmaps = await Promise.all(frames.map(([, frame]) => createImageBitmap(frame)));
+      const run = this.run(
+        {...inputs, ...Object.fromEntries(frames.map(([name], at) => [name, bitmaps[at]]))});
+      for (const bitmap of bitmaps) bitmap.close();
+      return run;
     }
     const encoder = this.device.createCommandEncoder({label: NAME});
-    for (const tensor of this.inputs) this.#write(tensor, given[tensor.name], encoder);
-    for (const bitmap of bitmaps) bitmap.close();
+    for (const tensor of this.inputs) this.#write(tensor, inputs[tensor.name], encoder);
     this.enqueue(encoder);
     const staging = this.#staging.pop() ?? this.outputs.map(
       ({size}) => this.#loaded.buffer(size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST));
@@ -247,14 +250,14 @@ class Model {
       await Promise.resolve(); // The device may tell only now that it is lost.
       throw this.#loaded.lost ?? error;
     }
-    const problem = await invalid;
-    if (problem) throw new ModelError(`the browser rejects the run of ${NAME}: ${problem.message}`);
     const results = {};
     this.outputs.forEach(({name, size, element}, index) => {
       results[name] = new TYPES[element](staging[index].getMappedRange().slice(0, size));
       staging[index].unmap();
     });
     this.#staging.push(staging);
+    const problem = await invalid;
+    if (problem) throw new ModelError(`the browser rejects the run of ${NAME}: ${problem.message}`);
     return results;
   }
 

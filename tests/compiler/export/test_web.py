@@ -55,8 +55,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     cache = tmp_path_factory.mktemp("cache")
     digits = tflgpu.compile(DIGITS_MODEL, cache, target="wgsl", device="webgpu")
     export([read_variant(digits)], folder / "digits", "digits", False)
-    inverted = pipeline.write(_inverted(), cache)
-    export([read_variant(inverted)], folder / "inverted", "inverted", False)
+    for name, inputs in (("inverted", ("x",)), ("stereo", ("left", "right"))):
+        inverted = pipeline.write(_inverted(*inputs), cache)
+        export([read_variant(inverted)], folder / name, name, False)
     signed = tflgpu.compile(
         cached(), cache, target="wgsl", device="webgpu", signature="all", keep={"cache": "cache"}
     )
@@ -73,13 +74,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield folder
 
 
-def _inverted() -> Any:
+def _inverted(*names: str) -> Any:
     """A model that takes and returns pictures of bytes, and takes each byte from 255."""
     graph = Graph()
-    x, y = Tensor("x", (1, 5, 7, 3)), Tensor("y", (1, 5, 7, 3))
-    graph.add(Op("NEG", (x,), (y,), {}, 0))
-    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
-    inputs, outputs = (("x", "rgb8"),), (("y", "rgb8, mean=255"),)
+    for name in names:
+        x, y = Tensor(name, (1, 5, 7, 3)), Tensor(f"not_{name}", (1, 5, 7, 3))
+        graph.add(Op("NEG", (x,), (y,), {}, 0))
+        graph.inputs.append(x)
+        graph.outputs.append(y)
+    graph.input_names, graph.output_names = [*names], [f"not_{name}" for name in names]
+    inputs = tuple((name, "rgb8") for name in names)
+    outputs = tuple((f"not_{name}", "rgb8, mean=255") for name in names)
     options = Options(target="wgsl", device="webgpu", inputs=inputs, outputs=outputs)
     return pipeline.build(write(graph), options)
 
@@ -201,7 +206,7 @@ def test_runs_of_two_models_on_one_device(page: Any) -> None:
           const image = (value) => ({image: new Float32Array(64).fill(value)});
           const runs = [...Array(50).keys()].map((n) => loaded.digits.run(image(n % 2)));
           const bytes = Uint8Array.from({length: 105}, (_, n) => n);
-          const {y} = await other.run({x: bytes});
+          const {not_x: y} = await other.run({x: bytes});
           const all = (await Promise.all(runs)).map(({probabilities}) => probabilities.join());
           other.destroy();
           const last = (await loaded.digits.run(image(1))).probabilities.join();
@@ -223,7 +228,7 @@ def test_pictures_stay_on_the_device(page: Any) -> None:
           const results = [];
           const frame = new VideoFrame(canvas, {timestamp: 0});
           for (const picture of [canvas, await createImageBitmap(canvas), frame]) {
-            results.push((await model.run({x: picture})).y.join() === wanted.join());
+            results.push((await model.run({x: picture})).not_x.join() === wanted.join());
           }
           frame.close();
           const wrong = await message(() => model.run({x: new OffscreenCanvas(8, 5)}));
@@ -232,6 +237,70 @@ def test_pictures_stay_on_the_device(page: Any) -> None:
     )
     assert found[:3] == [True, True, True]
     assert "the picture for x has 8 x 5 pixels; it must have 7 x 5" in found[3]
+
+
+DECODING = """
+globalThis.decoded = [];
+let decoding = 0;
+globalThis.together = 0;
+const real = createImageBitmap;
+globalThis.createImageBitmap = async (source) => {
+  together = Math.max(together, ++decoding);
+  await new Promise(requestAnimationFrame);
+  decoding--;
+  return decoded[decoded.push(await real(source)) - 1];
+};
+globalThis.frame = (width) => new VideoFrame(new Uint8Array(4 * width * 5),
+  {format: "RGBX", codedWidth: width, codedHeight: 5, timestamp: 0});
+globalThis.freed = () => decoded.every(({width}) => width === 0);
+"""
+
+
+def test_frames_of_several_inputs(page: Any) -> None:
+    """They are decoded at once, and freed also if a run fails."""
+    page.add_script_tag(content=DECODING)
+    found = page.evaluate(
+        """async () => {
+          const model = await start("stereo");
+          await model.run({left: frame(7), right: frame(7)});
+          const said = await message(() => model.run({left: frame(7), right: frame(8)}));
+          return [together, decoded.length, freed(), said];
+        }"""
+    )
+    assert found[:3] == [2, 4, True]
+    assert "the picture for right has 8 x 5 pixels" in found[3]
+
+
+def test_a_model_that_is_destroyed_while_frames_are_decoded(page: Any) -> None:
+    page.add_script_tag(content=DECODING)
+    said = page.evaluate(
+        """async () => {
+          const {device} = await start("digits");
+          const model = await start("inverted", {device});
+          const run = model.run({x: frame(7)});
+          model.destroy();
+          return [await message(() => run), freed()];
+        }"""
+    )
+    assert said == ["ModelError: inverted was destroyed; load it again", True]
+
+
+def test_runs_that_are_rejected_keep_no_memory(page: Any) -> None:
+    found = page.evaluate(
+        """async () => {
+          const model = await start("digits");
+          const image = model.device.createBuffer({size: 256, usage: GPUBufferUsage.STORAGE});
+          const real = model.device.createBuffer.bind(model.device);
+          let made = 0;
+          model.device.createBuffer = (description) => (made++, real(description));
+          const said = [];
+          for (let n = 0; n < 3; n++) said.push(await message(() => model.run({image})));
+          await model.run({image: new Float32Array(64)});
+          return [made, said];
+        }"""
+    )
+    assert found[0] == 1
+    assert all("the browser rejects the run of digits: " in each for each in found[1])
 
 
 def test_buffers_of_the_application(page: Any) -> None:
