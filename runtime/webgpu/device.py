@@ -70,10 +70,13 @@ class WebGPUDevice(Device):
         self._copies: list[Copy] = []
         self._downloads: list[Download] = []
         """Those that nobody waits for yet."""
+        self._idle = False
+        """Whether wgpu was asked for nothing since everything was waited for."""
         self._fence = self._allocate(WORD)
         """A word to copy where nothing else is copied."""
 
     def _doing(self, what: str) -> AbstractContextManager[None]:
+        self._idle = False
         return driver_call(self._name, what)
 
     def unsupported_reason(self, plan: Plan) -> str | None:
@@ -210,7 +213,9 @@ class WebGPUDevice(Device):
         return Downloads(self._name, downloads)
 
     def finish(self) -> None:
-        self.mark().wait()
+        if not self._idle or self._copies:
+            self.mark().wait()
+            self._idle = True
 
     def profile(self, commands: Sequence[Command]) -> list[float]:
         """Timestamps of the device; wall-clock time from launch to completion if it has none."""

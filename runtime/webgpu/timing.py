@@ -29,6 +29,7 @@ def seconds_of(device: Any, commands: Sequence[Dispatch | TextureCopy]) -> list[
         **{"query_set": queries, "beginning_of_pass_write_index": 0},
         "end_of_pass_write_index": 1,
     }
+    nanoseconds = wgpu_native.lib.wgpuQueueGetTimestampPeriod(device.queue._internal)
     found = []
     for command in commands:
         times = np.zeros(2, np.uint64)
@@ -40,8 +41,7 @@ def seconds_of(device: Any, commands: Sequence[Dispatch | TextureCopy]) -> list[
         device.queue.submit([encoder.finish()])
         Download(device, [Copy(copied, 0, times)]).finish()
         if stamped:
-            period = wgpu_native.lib.wgpuQueueGetTimestampPeriod(device.queue._internal)
-            found.append(float(times[1] - times[0]) * period * 1e-9)
+            found.append(float(times[1] - times[0]) * nanoseconds * 1e-9)
         else:
             found.append(perf_counter() - start)
     for each in (copied, queries):

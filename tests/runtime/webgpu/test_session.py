@@ -71,6 +71,24 @@ def test_a_lost_device(folder: Path, webgpu_device: str) -> None:
     check(folder, webgpu_device)
 
 
+def test_an_idle_device_is_not_waited_for(
+    folder: Path, webgpu_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted = []
+    with load(folder, device=webgpu_device) as session:
+        device = session._execution.device
+        queue = device._queue  # type: ignore[attr-defined]
+        submit = queue.submit
+        monkeypatch.setattr(queue, "submit", lambda work: (submitted.append(work), submit(work)))
+        session.run(pair())
+        count = len(submitted)
+        device.finish()
+        assert count == len(submitted) > 0
+        device.enqueue(())
+        device.finish()
+        assert len(submitted) > count
+
+
 def test_two_models_and_many_runs_without_growth(
     tmp_path: Path, folder: Path, webgpu_device: str
 ) -> None:
