@@ -69,6 +69,11 @@ void tflgpu_find(tflgpu_session *session, const char *name, void *function) {
   if (backend->find) backend->find(session, name, function);
 }
 
+static tflgpu_status bind_steps(tflgpu_session *session, const void *buffer, tflgpu_error *error) {
+  const tflgpu_backend *backend = session->model->backend;
+  return backend->bind ? backend->bind(session, buffer, error) : TFLGPU_OK;
+}
+
 /* -- libraries ------------------------------------------------------------------------------ */
 
 void *tflgpu_open_library(const char *const *names, size_t count) {
@@ -90,18 +95,6 @@ void tflgpu_find_symbol(void *library, const char *name, void *function) {
 #endif
   memcpy(function, &found, sizeof found); /* C99 has no cast from an object to a function */
 }
-
-#ifdef _WIN32
-static volatile LONG asking;
-void tflgpu_lock(void) {
-  while (InterlockedExchange(&asking, 1)) Sleep(0);
-}
-void tflgpu_unlock(void) { InterlockedExchange(&asking, 0); }
-#else
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
-void tflgpu_lock(void) { pthread_mutex_lock(&asking); }
-void tflgpu_unlock(void) { pthread_mutex_unlock(&asking); }
-#endif
 
 /* -- variants ------------------------------------------------------------------------------- */
 
@@ -475,6 +468,15 @@ void *tflgpu_buffer(const tflgpu_session *session, const tflgpu_argument *argume
   return session->buffers[tflgpu_place(session->model, argument->region, argument->index)];
 }
 
+int tflgpu_binds(const tflgpu_session *session, uint32_t step, const void *buffer) {
+  const tflgpu_step *bound = &session->schedule->steps[step];
+  const tflgpu_argument *argument = session->schedule->arguments + bound->first_argument;
+  const tflgpu_argument *end = argument + bound->argument_count;
+  if (!buffer) return 1;
+  while (argument < end && tflgpu_buffer(session, argument) != buffer) argument++;
+  return argument < end;
+}
+
 static size_t buffer_count(const tflgpu_model *model) {
   return tflgpu_place(model, TFLGPU_STATE, model->variable_count);
 }
@@ -567,10 +569,10 @@ static tflgpu_status prepare(tflgpu_session *session, tflgpu_error *error) {
   key = folder ? binary_key(session) : 0;
   /* Some drivers notice only when they bind that they cannot use what they accepted. */
   session->restored =
-      folder && restore_kernels(session, folder, key) && !backend->bind(session, NULL);
+      folder && restore_kernels(session, folder, key) && !bind_steps(session, NULL, NULL);
   if (session->restored) return TFLGPU_OK;
   backend->discard(session);
-  if ((status = backend->compile(session, error)) || (status = backend->bind(session, error)))
+  if ((status = backend->compile(session, error)) || (status = bind_steps(session, NULL, error)))
     return status;
   if (folder) {
     /* Some drivers compile at the first launch, so everything runs once before it is stored. */
@@ -625,12 +627,22 @@ static tflgpu_status share_variables(tflgpu_session *session, tflgpu_error *erro
       continue;
     }
     session->buffers[place] = buffer;
-    status = model->backend->rebind(session, TFLGPU_STATE, i, error);
+    status = bind_steps(session, buffer, error);
     model->backend->release(session, session->own[place]);
     session->own[place] = NULL;
   }
   return status ? status : model->backend->finish(session, error);
 }
+
+#ifdef _WIN32
+static SRWLOCK opening = SRWLOCK_INIT;
+static void lock(void) { AcquireSRWLockExclusive(&opening); }
+static void unlock(void) { ReleaseSRWLockExclusive(&opening); }
+#else
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static void lock(void) { pthread_mutex_lock(&opening); }
+static void unlock(void) { pthread_mutex_unlock(&opening); }
+#endif
 
 static tflgpu_status start(tflgpu_session *session, const tflgpu_options *options,
                            tflgpu_error *error) {
@@ -642,15 +654,17 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
     session->cache_folder = (char *)malloc(strlen(folder) + 1);
     if (!session->cache_folder) return tflgpu_out_of_memory(error);
     strcpy(session->cache_folder, folder);
+    if (!make_private(folder))
+      return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
+                         "the cache folder %s cannot be made, belongs to another user, or others "
+                         "can write into it",
+                         folder);
   }
-  if (folder && !make_private(folder))
-    return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
-                       "the cache folder %s cannot be made, belongs to another user, or others can "
-                       "write into it",
-                       folder);
-  if ((status = find_weights(session, options, error)) ||
-      (status = backend->open(session, options, error)))
-    return status;
+  if ((status = find_weights(session, options, error))) return status;
+  lock();
+  status = backend->open(session, options, error);
+  unlock();
+  if (status) return status;
   session->opened = 1;
   if (!(status = choose_variant(session, error)) && !(status = prepare(session, error)))
     status = reset(session, error);
@@ -672,6 +686,15 @@ static tflgpu_status start_beside(tflgpu_session *session, tflgpu_session *first
   return status;
 }
 
+static tflgpu_session *new_session(const tflgpu_model *model, tflgpu_error *error) {
+  tflgpu_session *session = (tflgpu_session *)calloc(1, model->backend->session_size);
+  if (session)
+    session->model = model;
+  else
+    tflgpu_out_of_memory(error);
+  return session;
+}
+
 tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *options,
                             tflgpu_error *error) {
   tflgpu_options defaults;
@@ -682,13 +705,8 @@ tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *opt
     tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the model is missing");
     return NULL;
   }
-  session = (tflgpu_session *)calloc(1, model->backend->session_size);
-  if (!session) {
-    tflgpu_out_of_memory(error);
-    return NULL;
-  }
-  session->model = model;
-  if (start(session, options ? options : &defaults, error)) {
+  session = new_session(model, error);
+  if (session && start(session, options ? options : &defaults, error)) {
     tflgpu_close(session);
     return NULL;
   }
@@ -747,12 +765,8 @@ tflgpu_session *tflgpu_signature(tflgpu_session *session, const char *signature,
                 first->model->name, signature);
     return NULL;
   }
-  found = (tflgpu_session *)calloc(1, model->backend->session_size);
-  if (!found) {
-    tflgpu_out_of_memory(error);
-    return NULL;
-  }
-  found->model = model;
+  found = new_session(model, error);
+  if (!found) return NULL;
   if (start_beside(found, first, error)) {
     close_one(found);
     return NULL;
@@ -960,7 +974,7 @@ static tflgpu_status exchange(tflgpu_session *session, tflgpu_region region, uin
                        "the buffer for %s has %lu bytes, but needs %lu", tensor->name,
                        (unsigned long)size, (unsigned long)tensor->buffer_size);
   session->buffers[place] = buffer ? buffer : session->own[place];
-  status = backend->rebind(session, region, index, error);
+  status = bind_steps(session, session->buffers[place], error);
   if (status && buffer) exchange(session, region, index, NULL, NULL);
   return status;
 }

@@ -44,7 +44,8 @@ struct tflgpu_session {
  * and `close` are called between `enter` and `leave`. What a driver does not need is NULL. */
 struct tflgpu_backend {
   size_t session_size;
-  /* Loads the driver, opens a device, describes it in the session, and enters. */
+  /* Loads the driver, opens a device, describes it in the session, and enters. Only one thread at
+   * a time does so: some loaders show the second one no devices. */
   tflgpu_status (*open)(tflgpu_session *, const tflgpu_options *, tflgpu_error *);
   /* Uses the device of another session, which is closed later, and enters. */
   tflgpu_status (*share)(tflgpu_session *, tflgpu_session *with, tflgpu_error *);
@@ -69,10 +70,8 @@ struct tflgpu_backend {
                             tflgpu_error *);
   void (*release)(tflgpu_session *, void *buffer);
   tflgpu_status (*size)(tflgpu_session *, void *buffer, uint64_t *size, tflgpu_error *);
-  /* Prepares the launches on `buffers`. */
-  tflgpu_status (*bind)(tflgpu_session *, tflgpu_error *);
-  /* Does so again for what uses one region, after its buffer has become another. */
-  tflgpu_status (*rebind)(tflgpu_session *, tflgpu_region, uint32_t index, tflgpu_error *);
+  /* Prepares the launches on `buffers`: all, or those that use a buffer which is new there. */
+  tflgpu_status (*bind)(tflgpu_session *, const void *buffer, tflgpu_error *);
   /* These only start. What they copy must not change until `finish`. */
   tflgpu_status (*write)(tflgpu_session *, void *buffer, const void *from, uint64_t size,
                          tflgpu_error *);
@@ -89,8 +88,8 @@ struct tflgpu_backend {
     .session_size = sizeof(session), .open = open_device, .share = share_device,                 \
     .has_extension = has_extension, .close = close_device, .compile = compile,                   \
     .discard = discard, .allocate = allocate, .release = release, .size = buffer_size,           \
-    .bind = bind_steps, .rebind = rebind, .write = write_buffer, .clear = clear,                 \
-    .launch = launch, .signal = mark, .read = read_buffer, .finish = finish, __VA_ARGS__         \
+    .write = write_buffer, .clear = clear, .launch = launch, .signal = mark,                     \
+    .read = read_buffer, .finish = finish, __VA_ARGS__                                           \
   }
 
 tflgpu_status tflgpu_fail(tflgpu_error *error, tflgpu_status status, const char *format, ...);
@@ -116,16 +115,15 @@ size_t tflgpu_place(const tflgpu_model *model, int region, uint32_t index);
 /* The buffer that an argument is in. */
 void *tflgpu_buffer(const tflgpu_session *session, const tflgpu_argument *argument);
 
+/* Whether a step has an argument in a buffer; each is to be bound if that is NULL. */
+int tflgpu_binds(const tflgpu_session *session, uint32_t step, const void *buffer);
+
 /* The first of some libraries that is there; NULL if none is. It stays loaded: drivers do not
  * survive being unloaded. */
 void *tflgpu_open_library(const char *const *names, size_t count);
 
 /* Sets a pointer to a function, to NULL if the library lacks it. */
 void tflgpu_find_symbol(void *library, const char *name, void *function);
-
-/* Only one thread at a time may look for devices: some loaders show the second one none. */
-void tflgpu_lock(void);
-void tflgpu_unlock(void);
 
 /* Whether a text has a part, whatever the case of its letters. */
 int tflgpu_contains(const char *text, const char *part);

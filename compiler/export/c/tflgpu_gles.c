@@ -572,20 +572,6 @@ static tflgpu_status clear(tflgpu_session *shared, void *buffer, uint64_t size,
 
 /* -- running -------------------------------------------------------------------------------- */
 
-/* Arguments are bound at each launch. */
-static tflgpu_status bind_steps(tflgpu_session *shared, tflgpu_error *error) {
-  (void)shared;
-  (void)error;
-  return TFLGPU_OK;
-}
-
-static tflgpu_status rebind(tflgpu_session *shared, tflgpu_region region, uint32_t index,
-                            tflgpu_error *error) {
-  (void)region;
-  (void)index;
-  return bind_steps(shared, error);
-}
-
 static void launch_step(gles_session *session, const tflgpu_step *step) {
   const gl_driver *gl = &session->gl;
   const tflgpu_session *shared = &session->shared;
@@ -631,24 +617,15 @@ static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
 
 /* -- opening and closing -------------------------------------------------------------------- */
 
-static tflgpu_status open_context(gles_session *session, const tflgpu_options *options,
-                                  tflgpu_error *error) {
-  tflgpu_status status;
-  tflgpu_lock();
-  status = load_egl(&session->egl, error);
-  if (!status && !options->current_context)
-    status = choose_context(session, options->device, error);
-  tflgpu_unlock();
-  return status ? status : load_gl(session, error);
-}
-
 static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *options,
                                  tflgpu_error *error) {
   gles_session *session = gles(shared);
   tflgpu_device *device = &shared->device;
-  tflgpu_status status = open_context(session, options, error);
-  if (status) return status;
-  if ((status = enter(shared, error))) return status;
+  tflgpu_status status = load_egl(&session->egl, error);
+  if (!status && !options->current_context)
+    status = choose_context(session, options->device, error);
+  if (status || (status = load_gl(session, error)) || (status = enter(shared, error)))
+    return status;
   snprintf(device->name, sizeof device->name, "%s", text(session, GL_RENDERER));
   snprintf(device->vendor, sizeof device->vendor, "%s", text(session, GL_VENDOR));
   memcpy(device->platform, device->vendor, sizeof device->platform);

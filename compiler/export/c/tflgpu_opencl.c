@@ -238,9 +238,21 @@ static uint64_t number(const driver *cl, cl_object device, cl_uint name) {
 }
 
 static void text(const driver *cl, cl_object device, cl_uint name, char *to, size_t size) {
-  to[0] = '\0';
+  memset(to, 0, size);
   if (cl->GetDeviceInfo(device, name, size - 1, to, NULL)) to[0] = '\0';
-  to[size - 1] = '\0';
+}
+
+static cl_object platform_of(const driver *cl, cl_object device) {
+  cl_object platform = NULL;
+  cl->GetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+  return platform;
+}
+
+/* What a device's platform says. */
+static void platform_text(const driver *cl, cl_object device, cl_uint name, char *to, size_t size) {
+  const cl_object platform = platform_of(cl, device);
+  memset(to, 0, size);
+  if (!platform || cl->GetPlatformInfo(platform, name, size - 1, to, NULL)) to[0] = '\0';
 }
 
 /* Greater is better: discrete GPUs, other GPUs, then accelerators, then processors. */
@@ -251,17 +263,12 @@ static int preference(const driver *cl, cl_object device) {
 }
 
 /* What is searched for the name of a wanted device: PLATFORM (VERSION): NAME. */
-static void describe(const driver *cl, cl_object platform, cl_object device, char *to,
-                     size_t size) {
-  char parts[2][256], name[256];
-  static const cl_uint asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
-  int i;
-  for (i = 0; i < 2; i++) {
-    memset(parts[i], 0, sizeof parts[i]);
-    cl->GetPlatformInfo(platform, asked[i], sizeof parts[i] - 1, parts[i], NULL);
-  }
+static void describe(const driver *cl, cl_object device, char *to, size_t size) {
+  char platform[256], version[256], name[256];
+  platform_text(cl, device, CL_PLATFORM_NAME, platform, sizeof platform);
+  platform_text(cl, device, CL_PLATFORM_VERSION, version, sizeof version);
   text(cl, device, CL_DEVICE_NAME, name, sizeof name);
-  snprintf(to, size, "%s (%s): %s", parts[0], parts[1], name);
+  snprintf(to, size, "%s (%s): %s", platform, version, name);
 }
 
 static tflgpu_status choose_device(opencl_session *session, const char *wanted,
@@ -279,7 +286,7 @@ static tflgpu_status choose_device(opencl_session *session, const char *wanted,
       char description[800];
       int rank = preference(cl, devices[j]);
       if (!number(cl, devices[j], CL_DEVICE_COMPILER_AVAILABLE) || rank <= best) continue;
-      describe(cl, platforms[i], devices[j], description, sizeof description);
+      describe(cl, devices[j], description, sizeof description);
       if (wanted && !tflgpu_contains(description, wanted)) continue;
       best = rank;
       session->device = devices[j];
@@ -399,16 +406,13 @@ static void describe_device(opencl_session *session) {
   const driver *cl = &session->cl;
   tflgpu_device *device = &session->shared.device;
   uint64_t type = number(cl, session->device, CL_DEVICE_TYPE);
-  cl_object platform = NULL;
   device->type = type & CL_DEVICE_TYPE_GPU           ? "gpu"
                  : type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator"
                  : type & CL_DEVICE_TYPE_CPU         ? "cpu"
                                                      : "other";
   text(cl, session->device, CL_DEVICE_NAME, device->name, sizeof device->name);
   text(cl, session->device, CL_DEVICE_VENDOR, device->vendor, sizeof device->vendor);
-  if (!cl->GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL))
-    cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform - 1, device->platform,
-                        NULL);
+  platform_text(cl, session->device, CL_PLATFORM_NAME, device->platform, sizeof device->platform);
   device->on_processor = type & CL_DEVICE_TYPE_CPU &&
                          number(cl, session->device, CL_DEVICE_HOST_UNIFIED_MEMORY);
   session->addressed = cl->SVMAlloc && cl->SVMFree && cl->SetKernelArgSVMPointer &&
@@ -436,14 +440,11 @@ static int has_extension(tflgpu_session *shared, const char *extension) {
 
 static void find(tflgpu_session *shared, const char *name, void *function) {
   const opencl_session *session = opencl(shared);
+  const cl_object platform = platform_of(&session->cl, session->device);
   void *(CL_CALL *extension)(cl_object, const char *), *found = NULL;
-  cl_object platform = NULL;
   tflgpu_find_symbol(session->cl.library, name, function);
   tflgpu_find_symbol(session->cl.library, "clGetExtensionFunctionAddressForPlatform", &extension);
-  if (memcmp(function, &found, sizeof found) || !extension ||
-      session->cl.GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform,
-                                NULL))
-    return;
+  if (memcmp(function, &found, sizeof found) || !extension || !platform) return;
   found = extension(platform, name);
   memcpy(function, &found, sizeof found);
 }
@@ -464,19 +465,14 @@ static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
   static const cl_uint asked[] = {CL_DEVICE_NAME, CL_DRIVER_VERSION, CL_DEVICE_VERSION};
   const opencl_session *session = opencl(shared);
   const driver *cl = &session->cl;
-  cl_object platform = NULL;
   char answer[1024];
   size_t i;
   for (i = 0; i < sizeof asked / sizeof *asked; i++) {
     text(cl, session->device, asked[i], answer, sizeof answer);
     crc = tflgpu_crc32(crc, answer, strlen(answer) + 1);
   }
-  if (!cl->GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL)) {
-    memset(answer, 0, sizeof answer);
-    cl->GetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof answer - 1, answer, NULL);
-    crc = tflgpu_crc32(crc, answer, strlen(answer));
-  }
-  return crc;
+  platform_text(cl, session->device, CL_PLATFORM_VERSION, answer, sizeof answer);
+  return tflgpu_crc32(crc, answer, strlen(answer));
 }
 
 static int build(opencl_session *session) {
@@ -528,17 +524,13 @@ static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
       &code);
   if (!session->program) return driver_failed(error, "passing the kernels to the compiler", code);
   if (!build(session)) {
-    size_t used = 0, room;
-    if (!error) return TFLGPU_BUILD_FAILED;
-    tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernels of %s:\n", shared->device.name,
-                shared->model->name);
-    used = strlen(error->message);
-    room = sizeof error->message - used - 1;
+    char log[sizeof error->message] = "";
     /* A longer log is left out by the driver. */
-    if (cl->GetProgramBuildInfo(session->program, session->device, CL_PROGRAM_BUILD_LOG, room,
-                                error->message + used, NULL))
-      snprintf(error->message + used, room, "the log is too long");
-    return TFLGPU_BUILD_FAILED;
+    if (cl->GetProgramBuildInfo(session->program, session->device, CL_PROGRAM_BUILD_LOG,
+                                sizeof log - 1, log, NULL))
+      snprintf(log, sizeof log, "the log is too long");
+    return tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernels of %s:\n%s",
+                       shared->device.name, shared->model->name, log);
   }
   return TFLGPU_OK;
 }
@@ -719,15 +711,14 @@ static tflgpu_status bind_counters(opencl_session *session, uint32_t index, tflg
 }
 
 /* A kernel object for each step, since arguments belong to the kernel object. */
-static tflgpu_status bind_step(opencl_session *session, uint32_t index, tflgpu_error *error) {
+static tflgpu_status create_kernel(opencl_session *session, uint32_t index, tflgpu_error *error) {
   const driver *cl = &session->cl;
   const tflgpu_schedule *schedule = session->shared.schedule;
   const tflgpu_step *step = &schedule->steps[index];
   const char *name = schedule->kernels[step->kernel].name;
   const cl_uint wanted = step->argument_count + (step->counters != 0);
-  cl_uint taken = 0, i;
+  cl_uint taken = 0;
   cl_int code = 0;
-  tflgpu_status status;
   session->kernels[index] = cl->CreateKernel(session->program, name, &code);
   if (!session->kernels[index]) return driver_failed(error, name, code);
   TRY(cl->GetKernelInfo(session->kernels[index], CL_KERNEL_NUM_ARGS, sizeof taken, &taken, NULL),
@@ -735,7 +726,14 @@ static tflgpu_status bind_step(opencl_session *session, uint32_t index, tflgpu_e
   if (taken != wanted)
     return tflgpu_fail(error, TFLGPU_BUILD_FAILED, "kernel %s has %u parameters instead of %u",
                        name, (unsigned)taken, (unsigned)wanted);
-  if ((status = bind_counters(session, index, error))) return status;
+  return bind_counters(session, index, error);
+}
+
+static tflgpu_status bind_step(opencl_session *session, uint32_t index, tflgpu_error *error) {
+  const tflgpu_step *step = &session->shared.schedule->steps[index];
+  tflgpu_status status;
+  uint32_t i;
+  if (!session->kernels[index] && (status = create_kernel(session, index, error))) return status;
   for (i = 0; i < step->argument_count; i++)
     if ((status = bind_argument(session, index, step->first_argument + i, error))) return status;
   return TFLGPU_OK;
@@ -746,35 +744,21 @@ static uint32_t argument_count(const tflgpu_schedule *schedule) {
   return schedule->step_count ? last->first_argument + last->argument_count : 0;
 }
 
-static tflgpu_status bind_steps(tflgpu_session *shared, tflgpu_error *error) {
+static tflgpu_status bind_steps(tflgpu_session *shared, const void *buffer, tflgpu_error *error) {
   opencl_session *session = opencl(shared);
   const uint32_t steps = shared->schedule->step_count;
   uint32_t i;
   tflgpu_status status;
-  session->kernels = (cl_object *)calloc(steps + 1u, sizeof *session->kernels);
-  session->counters = (cl_object *)calloc(steps + 1u, sizeof *session->counters);
-  session->pieces = (cl_object(*)[2])calloc(argument_count(shared->schedule) + 1u,
-                                            sizeof *session->pieces);
-  if (!session->kernels || !session->counters || !session->pieces)
-    return tflgpu_out_of_memory(error);
+  if (!buffer) {
+    session->kernels = (cl_object *)calloc(steps + 1u, sizeof *session->kernels);
+    session->counters = (cl_object *)calloc(steps + 1u, sizeof *session->counters);
+    session->pieces = (cl_object(*)[2])calloc(argument_count(shared->schedule) + 1u,
+                                              sizeof *session->pieces);
+    if (!session->kernels || !session->counters || !session->pieces)
+      return tflgpu_out_of_memory(error);
+  }
   for (i = 0; i < steps; i++)
-    if ((status = bind_step(session, i, error))) return status;
-  return TFLGPU_OK;
-}
-
-static tflgpu_status rebind(tflgpu_session *shared, tflgpu_region region, uint32_t index,
-                            tflgpu_error *error) {
-  const tflgpu_schedule *schedule = shared->schedule;
-  uint32_t i, j;
-  tflgpu_status status;
-  for (i = 0; i < schedule->step_count; i++)
-    for (j = 0; j < schedule->steps[i].argument_count; j++) {
-      const uint32_t place = schedule->steps[i].first_argument + j;
-      const tflgpu_argument *argument = &schedule->arguments[place];
-      if (argument->region == region && argument->index == index &&
-          (status = bind_argument(opencl(shared), i, place, error)))
-        return status;
-    }
+    if (tflgpu_binds(shared, i, buffer) && (status = bind_step(session, i, error))) return status;
   return TFLGPU_OK;
 }
 
@@ -840,12 +824,10 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
   const driver *cl = &session->cl;
   tflgpu_status status;
   cl_int code = 0;
-  tflgpu_lock();
   status = load_driver(&session->cl, error);
   if (!status)
     status = options->cl_queue ? borrow_queue(session, options->cl_queue, error)
                                : choose_device(session, options->device, error);
-  tflgpu_unlock();
   if (status) return status;
   describe_device(session);
   if (session->queue) return TFLGPU_OK;
@@ -869,4 +851,5 @@ static void close_device(tflgpu_session *shared) {
 
 const tflgpu_backend tflgpu_opencl =
     TFLGPU_BACKEND(opencl_session, .find = find, .has_instruction = has_instruction,
-                   .identify = identify, .restore = restore, .binary = read_binary);
+                   .identify = identify, .restore = restore, .binary = read_binary,
+                   .bind = bind_steps);

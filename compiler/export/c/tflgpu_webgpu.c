@@ -303,9 +303,7 @@ static tflgpu_status open_own(webgpu_session *session, const char *wanted, tflgp
   session->instance = wgpuCreateInstance(NULL);
   if (!session->instance)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "WebGPU cannot be started");
-  tflgpu_lock();
   status = choose_adapter(session, wanted, error);
-  tflgpu_unlock();
   return status ? status : request_device(session, error);
 }
 
@@ -536,34 +534,15 @@ static tflgpu_status bind_step(webgpu_session *session, uint32_t number, tflgpu_
   return entries ? TFLGPU_OK : tflgpu_out_of_memory(error);
 }
 
-static int uses(const tflgpu_session *shared, const tflgpu_step *step, const void *buffer) {
-  const tflgpu_argument *argument = shared->schedule->arguments + step->first_argument;
-  const tflgpu_argument *end = argument + step->argument_count;
-  while (argument < end && tflgpu_buffer(shared, argument) != buffer) argument++;
-  return argument < end;
-}
-
-/* Binds the steps with an argument in a buffer, or all if that is NULL. */
-static tflgpu_status bind_some(webgpu_session *session, const void *buffer, tflgpu_error *error) {
-  const tflgpu_schedule *schedule = session->shared.schedule;
+static tflgpu_status bind_steps(tflgpu_session *shared, const void *buffer, tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
   tflgpu_status status = TFLGPU_OK, checked;
   uint32_t i;
   watch(session);
-  for (i = 0; !status && i < schedule->step_count; i++)
-    if (!buffer || uses(&session->shared, &schedule->steps[i], buffer))
-      status = bind_step(session, i, error);
+  for (i = 0; !status && i < shared->schedule->step_count; i++)
+    if (tflgpu_binds(shared, i, buffer)) status = bind_step(session, i, error);
   checked = check(session, "binding the kernels", status ? NULL : error);
   return status ? status : checked;
-}
-
-static tflgpu_status bind_steps(tflgpu_session *shared, tflgpu_error *error) {
-  return bind_some(webgpu(shared), NULL, error);
-}
-
-static tflgpu_status rebind(tflgpu_session *shared, tflgpu_region region, uint32_t index,
-                            tflgpu_error *error) {
-  return bind_some(webgpu(shared), shared->buffers[tflgpu_place(shared->model, region, index)],
-                   error);
 }
 
 static tflgpu_status launch(tflgpu_session *shared, tflgpu_error *error) {
@@ -616,4 +595,5 @@ static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
   return status;
 }
 
-const tflgpu_backend tflgpu_webgpu = TFLGPU_BACKEND(webgpu_session, .leave = leave);
+const tflgpu_backend tflgpu_webgpu =
+    TFLGPU_BACKEND(webgpu_session, .leave = leave, .bind = bind_steps);

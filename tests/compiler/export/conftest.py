@@ -1,14 +1,36 @@
-"""The devices on which exported models run."""
+"""The devices and the browser in which exported models run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
+from browser import WEBGPU, chromium
 from devices import opencl_devices, unavailable
 from exporting import Found, exported
 from paths import DIGITS_MODEL
+from servers import http_server
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
+
+CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+"""Flags for a camera that Chromium makes up."""
+CALLS = """
+globalThis.loaded = {};
+globalThis.start = async (name, options = {}) => {
+  const {load} = await import(`./${name}/${name}.js`);
+  return loaded[name] = await load(`./${name}`, options);
+};
+globalThis.message = async (work) => {
+  try { await work(); } catch (error) { return `${error.name}: ${error.message}`; }
+  return "no error";
+};
+globalThis.plain = (results) => Object.fromEntries(
+  Object.entries(results).map(([name, array]) => [name, Array.from(array)]));
+"""
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +67,25 @@ def best(target: str) -> Found:
         if info.target == target:
             return Found(str(info), info.name)
     unavailable(f"no device that runs {target} is present")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium(*WEBGPU, *CAMERA) as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(site: Path) -> Iterator[str]:
+    with http_server(site) as url:
+        yield url
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    opened = browser.new_page()
+    opened.set_default_timeout(120_000)
+    opened.goto(f"{address}/empty.html")
+    opened.add_script_tag(content=CALLS)
+    yield opened
+    opened.close()

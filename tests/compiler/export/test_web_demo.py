@@ -1,0 +1,120 @@
+"""The demo of projects for browsers: what it finds in outputs, and the page in Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from paths import DIGITS, DIGITS_MODEL
+from shown_outputs import anchored, candidates, detections, output, posenet
+
+import tflgpu
+from tflgpu.compiler.export import export
+from tflgpu.compiler.pictures.outputs import Output, best_classes
+from tflgpu.compiler.pictures.show import shown_in
+from tflgpu.runtime.cache.variant import read_variant
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that a server shows."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "empty.html").write_text("<!doctype html><title>empty</title>")
+    digits = tflgpu.compile(DIGITS_MODEL, folder / "cache", target="wgsl", device="webgpu")
+    export([read_variant(digits)], folder / "digits", "digits", False)
+    return folder
+
+
+SHOW = """async ([outputs, names, size, kind]) => {
+  const {shownIn} = await import("./digits/demo/shown.js");
+  const {drawOver} = await import("./digits/demo/drawing.js");
+  const arrays = outputs.map((each) => ({...each, values: Float32Array.from(each.values)}));
+  const shown = shownIn(arrays, names, size, kind);
+  const context = new OffscreenCanvas(60, 40).getContext("2d");
+  drawOver(shown, context);
+  const drawn = context.getImageData(0, 0, context.canvas.width, context.canvas.height).data;
+  return [shown.kind, shown.records, drawn.some((byte) => byte > 0)];
+}"""
+RANDOM = np.random.default_rng(7)
+SHOWN: dict[str, tuple[list[Output], tuple[str, ...], str]] = {
+    "boxes": (detections(2, 0, 3, 1), ("cat", "dog", "owl"), ""),
+    "anchors": (anchored(), ("face",), ""),
+    "YOLO": ([candidates("yolov8", (129.0, 65.0))], (), ""),
+    "YOLO, named": ([candidates("yolov5")], ("a", "b", "c"), ""),
+    "YOLO, chosen": ([candidates("yolov8_rows")], (), "yolov8_rows"),
+    "bodies": (posenet(True), (), ""),
+    "bodies, in halves": (posenet(False), (), ""),
+    "a body": (posenet(False)[:2], (), ""),
+    "points": ([output(RANDOM.random((1, 1, 17, 3)))], (), ""),
+    "several bodies": ([output(RANDOM.random((1, 6, 56)))], (), ""),
+    "heatmaps": ([output(RANDOM.normal(size=(1, 9, 7, 14)))], (), "keypoints"),
+    "scores": ([output(RANDOM.normal(size=(1, 9, 7, 3)))], ("a", "b", "c"), ""),
+    "one score": ([output(RANDOM.normal(size=(1, 9, 7, 1)))], (), ""),
+    "a map of classes": ([output(RANDOM.integers(0, 3, (1, 9, 7)))], (), ""),
+    "an image": ([output(RANDOM.random((1, 65, 129, 3)))], (), ""),
+    "classes": ([output(RANDOM.random((1, 40)))], ("a", "b"), "classes"),
+}
+"""Outputs, the names of classes, and the kind that is asked for."""
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_the_demo_finds_what_the_program_does(page: Any, case: str) -> None:
+    outputs, names, kind = SHOWN[case]
+    size = (128, 128) if case == "anchors" else (65, 129)
+    given = [
+        {"name": each.name, "shape": each.shape, "values": each.values.ravel().tolist()}
+        for each in outputs
+    ]
+    found = page.evaluate(SHOW, [given, names, size, kind])
+    if kind == "classes":
+        wanted = [vars(each) for each in best_classes(outputs[0], names)]
+    else:
+        layout = kind if kind.startswith("yolo") else ""
+        expected, shown = shown_in(outputs, names, "" if layout else kind, layout, size)
+        wanted = [{k: v for k, v in each.items() if k != "name"} for each in shown.records()]
+        assert found[0] == expected
+    assert len(found[1]) == len(wanted) > 0
+    for record, expected_record in zip(found[1], wanted, strict=True):
+        assert record == pytest.approx(expected_record, abs=1e-6)
+    assert found[2] == (kind != "classes")
+
+
+def test_outputs_that_the_demo_cannot_show(page: Any) -> None:
+    values = candidates("yolov5").values.ravel().tolist()
+    several = {"name": "y", "shape": (1, 20, 8), "values": values}
+    vector = {"name": "y", "shape": (2, 3, 1), "values": [1.0] * 6}
+    said = [
+        page.evaluate(f"(given) => message(() => ({SHOW})(given))", [[each], [], [65, 129], ""])
+        for each in (several, vector)
+    ]
+    assert said == [
+        "Error: y may have several layouts: choose yolov5 or yolov8_rows",
+        "Error: it is not clear what the outputs show: choose it above; they are y [2,3,1]",
+    ]
+
+
+def test_the_demo(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{address}/digits/index.html")
+    page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
+    page.set_input_files("#file", DIGITS / "images/7.png")
+    page.wait_for_function('document.getElementById("results").textContent', timeout=60_000)
+    assert page.text_content("#results").startswith("class 7 ")
+    assert problems == [] and page.text_content("#problem") == ""
+    page.close()
+
+
+def test_the_demo_shows_the_camera(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}/digits/index.html")
+    page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
+    page.click("#camera")
+    page.wait_for_function('document.getElementById("results").textContent', timeout=60_000)
+    assert page.text_content("#results").startswith("class ")
+    assert page.evaluate('document.getElementById("picture").width') >= 320
+    assert page.text_content("#problem") == ""
+    page.close()
