@@ -44,9 +44,9 @@ def print_kernel(
     except (ParseError, Unprintable) as error:
         raise RenderError(f"{template}, for WGSL: {error}") from error
     # Bindings that a kernel does not name are left out of its layout.
-    unread = [f"_ = &{name};" for name in arrays if name not in printer.read]
+    unnamed = [f"_ = &{name};" for name in printer.unnamed]
     return Printed(
-        "\n".join(f"  {line}" for line in (*unread, *lines)),
+        "\n".join(f"  {line}" for line in (*unnamed, *lines)),
         tuple("\n".join(function) for function in printer.functions.values()),
         atomic,
         tuple(printer.sizes),

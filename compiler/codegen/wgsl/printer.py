@@ -57,6 +57,8 @@ class _Variable:
     """Those of its declaration."""
     changes: bool = False
     """Whether a statement after its declaration changes it."""
+    named: bool = False
+    """Whether a statement names it."""
 
 
 class WGSLPrinter(Printer[_Variable]):
@@ -79,10 +81,13 @@ class WGSLPrinter(Printer[_Variable]):
         """The lines of the functions that the kernel calls, by name."""
         self.changed: set[str] = set()
         """The arrays of which elements were seen to change atomically."""
-        self.read: set[str] = set()
-        """The names of variables and arrays that were printed."""
         self.sizes: list[int] = []
         """The numbers that integers are computed with."""
+
+    @property
+    def unnamed(self) -> list[str]:
+        """The arrays that no statement names."""
+        return [name for name, array in self._scopes[0].items() if not array.named]
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -245,7 +250,7 @@ class WGSLPrinter(Printer[_Variable]):
     def _name(self, name: str) -> Value:
         found = self._found(name)
         if found:
-            self.read.add(name)
+            found.named = True
             by, text = self._steps.get(name, 0), named(name)
             if not by:
                 return Value(text, found.type)

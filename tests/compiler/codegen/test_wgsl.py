@@ -14,7 +14,7 @@ from tflgpu.compiler.codegen.wgsl import print_kernel
 from tflgpu.compiler.codegen.wgsl.definitions import Function
 from tflgpu.compiler.codegen.wgsl.parse import ParseError, parse_definitions
 from tflgpu.compiler.errors import RenderError
-from tflgpu.compiler.language import FLOATS, INT, INTS, Element, Name, Number, Step
+from tflgpu.compiler.language import FLOATS, INT, INTS, Call, Element, Name, Number, Step
 from tflgpu.compiler.language.statement import (
     Assign,
     Copy,
@@ -240,6 +240,12 @@ def test_arrays_that_a_kernel_does_not_name_are_bound_in_any_case() -> None:
     store = Assign(Element(Name("y"), 0), "=", Number(1))
     text = print_kernel("some.jinja", Statements((store,)), {"x": "int[]", "y": "int[]"}).body
     assert text == "  _ = &x;\n  y[0] = 1;"
+
+
+def test_parameters_of_functions_are_no_arrays_of_the_same_name() -> None:
+    power = Assign(Name("gx"), "=", Call("whole_power", GX, GX))
+    text = print_kernel("some.jinja", Statements((power,)), {"a": "int[]", "gx": "int"}).body
+    assert text == "  _ = &a;\n  gx = whole_power(gx, gx);"
 
 
 def test_buffers_that_are_written_elsewhere_are_bound_to_be_written() -> None:
