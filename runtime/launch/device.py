@@ -223,23 +223,6 @@ def is_named(device: object, name: str) -> bool:
     return name == "auto" or name.lower() in str(device).lower()
 
 
-def matching(
-    name: str, present: Sequence[tuple[DeviceInfo, _Handle]], api: str, advice: str
-) -> list[tuple[DeviceInfo, _Handle]]:
-    """The devices with `name` in their text, ignoring case; all of them for "auto".
-
-    `present` holds each device with what opens it. DeviceError if none matches: it lists the
-    devices of this API, or gives advice if there are none.
-    """
-    if not present:
-        raise DeviceError(f"there is no {api} device; {advice}")
-    found = [pair for pair in present if is_named(pair[0], name)]
-    if not found:
-        listing = "".join(f"\n  {info}" for info, _ in present)
-        raise DeviceError(f"no {api} device has {name!r} in its name; there are:{listing}")
-    return found
-
-
 @dataclass(frozen=True)
 class Unusable:
     """A device that does not work, or a driver that does not come as far as to list its devices."""
@@ -257,3 +240,27 @@ class Unusable:
             f"{self.name} cannot be used: {self.reason}\n{self.advice}; `tflgpu doctor` tries it "
             "again"
         )
+
+
+def matching(
+    name: str,
+    present: Sequence[tuple[DeviceInfo, _Handle]],
+    api: str,
+    advice: str,
+    unusable: Sequence[Unusable] = (),
+) -> list[tuple[DeviceInfo, _Handle]]:
+    """The devices with `name` in their text, ignoring case; all of them for "auto".
+
+    `present` holds each device with what opens it. DeviceError if none matches: it says why those
+    that do cannot be used, or lists the devices of this API, or gives advice if there are none.
+    """
+    found = [pair for pair in present if is_named(pair[0], name)]
+    meant = [each for each in unusable if is_named(each.name, name)]
+    if found:
+        return found
+    if meant:
+        raise DeviceError("\n".join(map(str, meant)))
+    if not present:
+        raise DeviceError(f"there is no {api} device; {advice}")
+    listing = "".join(f"\n  {info}" for info, _ in present)
+    raise DeviceError(f"no {api} device has {name!r} in its name; there are:{listing}")

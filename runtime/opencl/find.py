@@ -119,18 +119,13 @@ def advice() -> str:
 
 def _select(name: str) -> tuple[DeviceInfo, int]:
     broken = unusable()
-    meant = [each for each in broken if is_named(each.name, name)]
     found = _ranked(starting.likely(name))
     if not any(is_named(info, name) for info, _ in found):
         found = _ranked(starting.present())
-    if name == "auto":
-        if broken and not found:
-            raise DeviceError("\n".join(map(str, broken)))
-        for each in broken:
-            _warn(str(each))
-    elif meant and not any(is_named(info, name) for info, _ in found):
-        raise DeviceError("\n".join(map(str, meant)))
-    return matching(name, found, "OpenCL", advice())[0]
+    best, *_ = matching(name, found, "OpenCL", advice(), broken)
+    for each in broken if name == "auto" else ():
+        _warn(str(each))
+    return best
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 ROW_ALIGNMENT = 256
@@ -44,23 +45,19 @@ class TextureCopy:
                 encoder.copy_texture_to_buffer(texels, memory, size)
 
 
-def encode(commands: Sequence[Dispatch | TextureCopy], encoder: Any, stamps: Any = None) -> None:
+def encode(commands: Sequence[Any], encoder: Any, stamps: Any = None) -> None:
     """Record commands, with as few passes as there can be.
 
     `stamps` says where passes write the times at which they begin and end.
     """
-    current = None
-    for command in commands:
-        if isinstance(command, TextureCopy):
-            if current is not None:
-                current.end()
-                current = None
-            command.encode(encoder)
+    for kind, alike in groupby(commands, type):
+        if kind is TextureCopy:
+            for copy in alike:
+                copy.encode(encoder)
             continue
-        if current is None:
-            current = encoder.begin_compute_pass(timestamp_writes=stamps)
-        current.set_pipeline(command.pipeline)
-        current.set_bind_group(0, command.bindings)
-        current.dispatch_workgroups(*command.groups)
-    if current is not None:
+        current = encoder.begin_compute_pass(timestamp_writes=stamps)
+        for dispatch in alike:
+            current.set_pipeline(dispatch.pipeline)
+            current.set_bind_group(0, dispatch.bindings)
+            current.dispatch_workgroups(*dispatch.groups)
         current.end()

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
-from ..launch.device import DeviceInfo, Unusable, is_named, matching
+from ..launch.device import DeviceInfo, Unusable, matching
 from ..quiet import without_notices
 from .device import WebGPUDevice
 from .info import FEATURES, describe
@@ -100,8 +100,4 @@ def _usable() -> list[tuple[DeviceInfo, Any]]:
 
 
 def _select(name: str) -> tuple[DeviceInfo, Any]:
-    found, broken = _usable(), unusable()
-    meant = [each for each in broken if is_named(each.name, name)]
-    if meant and not any(is_named(info, name) for info, _ in found):
-        raise DeviceError("\n".join(map(str, meant)))
-    return matching(name, found, "WebGPU", ADVICE)[0]
+    return matching(name, _usable(), "WebGPU", ADVICE, unusable())[0]

@@ -25,17 +25,15 @@ def seconds_of(device: Any, commands: Sequence[Dispatch | TextureCopy]) -> list[
     stamped = FEATURE in device.features
     copied = device.create_buffer(size=_SIZE, usage="QUERY_RESOLVE | COPY_SRC")
     queries = device.create_query_set(type="timestamp", count=2) if stamped else None
-    stamps = {
-        **{"query_set": queries, "beginning_of_pass_write_index": 0},
-        "end_of_pass_write_index": 1,
-    }
+    places = {"beginning_of_pass_write_index": 0, "end_of_pass_write_index": 1}
+    stamps = {"query_set": queries, **places} if stamped else None
     nanoseconds = wgpu_native.lib.wgpuQueueGetTimestampPeriod(device.queue._internal)
     found = []
     for command in commands:
         times = np.zeros(2, np.uint64)
         start = perf_counter()
         encoder = device.create_command_encoder()
-        encode([command], encoder, stamps if stamped else None)
+        encode([command], encoder, stamps)
         if stamped:
             encoder.resolve_query_set(queries, 0, 2, copied, 0)
         device.queue.submit([encoder.finish()])

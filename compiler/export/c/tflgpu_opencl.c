@@ -145,22 +145,19 @@ typedef struct image_description {
   X(cl_int, Flush, (cl_object))                                                                   \
   X(cl_int, Finish, (cl_object))
 
-/* Of OpenCL 1.2: kernels that read images need it. */
-typedef cl_object(CL_CALL *create_image)(cl_object, cl_bitfield, const image_format *,
-                                         const image_description *, void *, cl_int *);
-/* Of OpenCL 2.0: shared virtual memory. */
-typedef void *(CL_CALL *svm_alloc)(cl_object, cl_bitfield, size_t, cl_uint);
-typedef void(CL_CALL *svm_free)(cl_object, void *);
-typedef cl_int(CL_CALL *set_kernel_arg_svm_pointer)(cl_object, cl_uint, const void *);
+/* Those that older drivers lack: images of buffers need OpenCL 1.2, shared memory needs 2.0. */
+#define CL_NEWER_FUNCTIONS(X)                                                                     \
+  X(cl_object, CreateImage,                                                                       \
+    (cl_object, cl_bitfield, const image_format *, const image_description *, void *, cl_int *))  \
+  X(void *, SVMAlloc, (cl_object, cl_bitfield, size_t, cl_uint))                                  \
+  X(void, SVMFree, (cl_object, void *))                                                           \
+  X(cl_int, SetKernelArgSVMPointer, (cl_object, cl_uint, const void *))
 
 typedef struct driver {
 #define MEMBER(result, name, parameters) result(CL_CALL *name) parameters;
   CL_FUNCTIONS(MEMBER)
+  CL_NEWER_FUNCTIONS(MEMBER)
 #undef MEMBER
-  create_image CreateImage;
-  svm_alloc SVMAlloc;
-  svm_free SVMFree;
-  set_kernel_arg_svm_pointer SetKernelArgSVMPointer;
   void *library;
 } driver;
 
@@ -217,15 +214,15 @@ static tflgpu_status load_driver(driver *cl, tflgpu_error *error) {
   if (!cl->library)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "there is no %s; install an OpenCL driver",
                        libraries[0]);
-#define FIND(result, function, parameters)                         \
-  tflgpu_find_symbol(cl->library, "cl" #function, &cl->function); \
+#define FIND(result, function, parameters) \
+  tflgpu_find_symbol(cl->library, "cl" #function, &cl->function);
+#define REQUIRE(result, function, parameters) \
   if (!cl->function) missing = "cl" #function;
   CL_FUNCTIONS(FIND)
+  CL_FUNCTIONS(REQUIRE)
+  CL_NEWER_FUNCTIONS(FIND)
 #undef FIND
-  tflgpu_find_symbol(cl->library, "clCreateImage", &cl->CreateImage);
-  tflgpu_find_symbol(cl->library, "clSVMAlloc", &cl->SVMAlloc);
-  tflgpu_find_symbol(cl->library, "clSVMFree", &cl->SVMFree);
-  tflgpu_find_symbol(cl->library, "clSetKernelArgSVMPointer", &cl->SetKernelArgSVMPointer);
+#undef REQUIRE
   if (missing)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "the OpenCL driver has no %s; it is older than 1.2",
                        missing);

@@ -45,8 +45,8 @@ export function candidates(outputs, names, [height, width], layouts) {
       const [x, y, w, h] = all;
       return {index, score, top: y - h / 2, left: x - w / 2, bottom: y + h / 2, right: x + w / 2,
         largest: Math.max(...all.slice(0, 4).map(Math.abs))};
-    }).filter(finite).sort((one, other) => other.score - one.score);
-    const certain = rows.slice(0, Math.max(rows.filter(({score}) => score >= LEAST_SCORE).length, 1));
+    });
+    const certain = likeliest(rows);
     const pixels = certain.some(({largest}) => largest > LARGEST_RELATIVE);
     const [high, wide] = pixels ? [height, width] : [1, 1];
     const found = certain.map(({index, score, top, left, bottom, right}) => ({index, score,
@@ -69,9 +69,8 @@ export function anchored(outputs, names, [height, width]) {
     const [left, top] = [(x - w / 2) / width + middleX, (y - h / 2) / height + middleY];
     return {index: 0, score: 1 / (1 + Math.exp(-logits.values[row])),
       top, left, bottom: top + h / height, right: left + w / width};
-  }).filter(finite).sort((one, other) => other.score - one.score);
-  const certain = rows.slice(0, Math.max(rows.filter(({score}) => score >= LEAST_SCORE).length, 1));
-  return boxesShown(distinct(certain, MOST_OVERLAP_OF_ANCHORS), names);
+  });
+  return boxesShown(distinct(likeliest(rows), MOST_OVERLAP_OF_ANCHORS), names);
 }
 
 /** The anchors (x, y) of grids; those of the same stride follow one another in each cell. */
@@ -86,6 +85,11 @@ function middles(strides, height, width) {
     });
   });
 }
+
+const sorted = (boxes) => boxes.filter(finite).sort((one, other) => other.score - one.score);
+/** Those that are certain, or else the best one. */
+const likeliest = (boxes) => sorted(boxes).filter(
+  ({score}, place) => score >= LEAST_SCORE || place === 0);
 
 /** Of boxes, in this order, those that overlap no earlier one of their kind by more. */
 function distinct(boxes, most) {
@@ -124,10 +128,10 @@ function overlap(one, other) {
 }
 
 function boxesShown(found, names) {
-  const sorted = found.filter(finite).sort((one, other) => other.score - one.score);
-  const records = sorted.filter(({score}) => score >= LEAST_SCORE)
+  const all = sorted(found);
+  const records = all.filter(({score}) => score >= LEAST_SCORE)
     .map((box) => ({label: label(names, box.index), ...box}));
-  const missed = sorted[0] ? `; the best one has ${percent(sorted[0].score)}` : "";
+  const missed = all[0] ? `; the best one has ${percent(all[0].score)}` : "";
   return {
     records,
     text: records.map((box) => `${box.label} ${percent(box.score)}`).join("\n") || `no boxes${missed}`,
