@@ -72,7 +72,7 @@ class WebGPUDevice(Device):
         """Those that nobody waits for yet."""
         self._idle = False
         """Whether wgpu was asked for nothing since everything was waited for."""
-        self._fence = self.allocate(WORD)
+        self._fence = self._allocate(WORD)
         """A word to copy where nothing else is copied."""
 
     def _doing(self, what: str) -> AbstractContextManager[None]:
@@ -103,7 +103,10 @@ class WebGPUDevice(Device):
                 raise BuildError(kernel.file, _log(error), source) from error
             return Program(pipeline, pipeline.get_bind_group_layout(0))
 
-    def allocate(self, size: int, mapped: bool = False) -> Range:
+    def allocate(self, size: int) -> Range:
+        return self._allocate(size)
+
+    def _allocate(self, size: int, mapped: bool = False) -> Range:
         size = max(whole_words(size), _SMALLEST)
         with self._doing(f"allocating {size} bytes"):
             buffer = self._device.create_buffer(
@@ -113,7 +116,7 @@ class WebGPUDevice(Device):
         return Range(buffer, 0, size)
 
     def constant(self, data: memoryview) -> Range:
-        whole = self.allocate(data.nbytes, mapped=True)
+        whole = self._allocate(data.nbytes, mapped=True)
         with self._doing("copying the weights"):
             if data.nbytes:
                 whole.buffer.write_mapped(data)

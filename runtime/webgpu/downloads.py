@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,14 +35,13 @@ class Download:
     def __init__(self, device: Any, copies: Sequence[Copy], before: Sequence[Any] = ()) -> None:
         """`before` is submitted with the copies, as drivers may wait between submissions."""
         sizes = [-(-copy.array.nbytes // _ALIGNMENT) * _ALIGNMENT for copy in copies]
-        self._copies, self._sizes = copies, sizes
-        self._staging = device.create_buffer(size=sum(sizes), usage="MAP_READ | COPY_DST")
+        *places, size = accumulate(sizes, initial=0)
+        self._placed = [*zip(copies, places, strict=True)]
+        self._staging = device.create_buffer(size=size, usage="MAP_READ | COPY_DST")
         encoder = device.create_command_encoder()
-        place = 0
-        for copy, size in zip(copies, sizes, strict=True):
+        for copy, place in self._placed:
             whole = whole_words(copy.array.nbytes)
             encoder.copy_buffer_to_buffer(copy.source, copy.offset, self._staging, place, whole)
-            place += size
         device.queue.submit([*before, encoder.finish()])
         # Without NOSYNC, wgpu submits once more, and on lavapipe that waits for all before it.
         self.mapping = self._staging.map_async("READ_NOSYNC")
@@ -50,11 +50,9 @@ class Download:
         """Wait for the copies, and fill the arrays."""
         self.mapping.sync_wait()
         content = np.frombuffer(self._staging.read_mapped(copy=False), np.uint8)
-        place = 0
-        for copy, size in zip(self._copies, self._sizes, strict=True):
+        for copy, place in self._placed:
             target = copy.array.reshape(-1).view(np.uint8)
             target[:] = content[place : place + target.size]
-            place += size
         del content  # it would keep the memory mapped
         self._staging.destroy()
 

@@ -11,8 +11,8 @@ from .values import Value, binary, called, chosen, common, filled, shift
 SAME = {
     *("abs", "sign", "floor", "ceil", "trunc", "fract", "sqrt", "pow", "fma", "step"),
     *("exp", "exp2", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
-    *("tanh", "asinh", "acosh", "atanh", "min", "max", "clamp", "any", "all", "dot"),
-    "dot4I8Packed",
+    *("tanh", "asinh", "acosh", "atanh", "min", "max", "clamp", "mix", "any", "all"),
+    *("dot", "dot4I8Packed"),
 }
 """Functions that WGSL has under the same name."""
 
@@ -50,9 +50,7 @@ BITCASTS = {
 
 ATOMICS = {"atomicAnd", "atomicOr"}
 
-KNOWN = frozenset(
-    {*SAME, *RENAMED, *COMPARISONS, *BITCASTS, *ATOMICS, "not", "mix", "bitfieldExtract"}
-)
+KNOWN = frozenset({*SAME, *RENAMED, *COMPARISONS, *BITCASTS, *ATOMICS, "not", "bitfieldExtract"})
 """All functions of GLSL that have a counterpart."""
 
 VARIABLES = {
@@ -76,16 +74,12 @@ def builtin(function: str, arguments: Sequence[Value]) -> Value:
         return called(f"bitcast<{wgsl(type)}>", arguments, type)
     if function == "not":
         return Value(f"!{arguments[0].within(UNARY)}", type, UNARY)
-    if function == "mix":
+    if function == "mix" and scalar(arguments[2].type) == "bool":
         one, other, by = arguments
-        if scalar(by.type) == "bool":
-            return chosen(by, other, one)
-        return called("mix", (filled(one, type), filled(other, type), by), type)
+        return chosen(by, other, one)
     if function == "bitfieldExtract":
-        value, first, count = arguments
-        return called(
-            "extractBits", (value, shift(first, "uint"), shift(count, "uint")), value.type
-        )
+        value, *bits = arguments
+        return called("extractBits", [value, *(shift(each, "uint") for each in bits)], value.type)
     if function not in KNOWN:
         raise Unprintable(
             f"no function {function} in WGSL: add it to compiler/codegen/wgsl/builtins.py, or "

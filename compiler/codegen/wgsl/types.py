@@ -5,53 +5,49 @@ An array's type is that of its elements with [] after it.
 
 from __future__ import annotations
 
-import re
-from functools import cache
+SCALARS = {
+    "int": ("i", "i32", "i"),
+    "uint": ("u", "u32", "u"),
+    "float": ("", "f32", "f"),
+    "bool": ("b", "bool", ""),
+    "float16_t": ("f16", "f16", "h"),
+}
+"""For each what precedes `vec` in GLSL, its name in WGSL, and what follows `vec4` there, if so."""
+_VECTORS = {
+    f"{prefix}vec{count}": (kind, count)
+    for kind, (prefix, *_) in SCALARS.items()
+    for count in (2, 3, 4)
+}
 
-SCALARS = {"int": "i32", "uint": "u32", "float": "f32", "bool": "bool", "float16_t": "f16"}
-_PREFIXES = {"": "float", "i": "int", "u": "uint", "b": "bool", "f16": "float16_t"}
-_LETTERS = {"float": "f", "int": "i", "uint": "u", "float16_t": "h"}
-_VECTOR = re.compile(r"(i|u|b|f16|)vec([234])$")
 
-
-@cache
 def lanes(type: str) -> int:
     """The number of lanes of a vector; 0 for a scalar."""
-    found = _VECTOR.match(type)
-    return int(found[2]) if found else 0
+    return _VECTORS.get(type, (type, 0))[1]
 
 
-@cache
 def scalar(type: str) -> str:
     """The type of a lane."""
-    found = _VECTOR.match(type)
-    return _PREFIXES[found[1]] if found else type
+    return _VECTORS.get(type, (type, 0))[0]
 
 
-@cache
 def vector(scalar: str, lanes: int) -> str:
     """A vector of a scalar type; the scalar itself for 0 or 1 lanes."""
-    if lanes < 2:
-        return scalar
-    prefix = next(prefix for prefix, kind in _PREFIXES.items() if kind == scalar)
-    return f"{prefix}vec{lanes}"
+    return f"{SCALARS[scalar][0]}vec{lanes}" if lanes > 1 else scalar
 
 
 def known(type: str) -> bool:
     """Whether it is a type of a value."""
-    return type in SCALARS or bool(_VECTOR.match(type))
+    return type in SCALARS or type in _VECTORS
 
 
-@cache
 def size(type: str) -> int:
     """Bytes of a value in memory."""
     return max(lanes(type), 1) * (2 if scalar(type) == "float16_t" else 4)
 
 
-@cache
 def wgsl(type: str) -> str:
     """The name of a type of a value."""
-    count, kind = lanes(type), scalar(type)
+    count, (_, name, letter) = lanes(type), SCALARS[scalar(type)]
     if not count:
-        return SCALARS[kind]
-    return f"vec{count}{_LETTERS[kind]}" if kind in _LETTERS else f"vec{count}<{SCALARS[kind]}>"
+        return name
+    return f"vec{count}{letter}" if letter else f"vec{count}<{name}>"
