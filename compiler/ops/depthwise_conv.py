@@ -1,6 +1,6 @@
 """DEPTHWISE_CONV_2D with one output channel per input channel; weights are 1HWC.
 
-`depthwise_to_grouped` turns larger depth multipliers into grouped convolutions beforehand.
+`rewrites/decompose/convolution.py` makes grouped convolutions of larger depth multipliers.
 """
 
 from __future__ import annotations

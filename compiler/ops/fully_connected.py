@@ -69,7 +69,7 @@ def infer(op: Op) -> list[Shape]:
 
 
 def _rows(op: Op, target: Target) -> str | None:
-    """The rewrite `reshape_fully_connected` gives the input the weights' width."""
+    """A decomposition gives the input the weights' width."""
     if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
         return "the weights have a shuffled format"
     if not op.operand(1).shape[1]:

@@ -1,6 +1,6 @@
 """PACK and UNPACK: tensors stacked along a new axis, and split along one.
 
-`pack_to_concat` turns every PACK into RESHAPEs and a CONCATENATION.
+`rewrites/decompose/pack.py` turns every PACK into RESHAPEs and a CONCATENATION.
 """
 
 from __future__ import annotations

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 
 from .canonicalize.infer_and_fold import eliminate_dead_code, infer_and_fold
 from .canonicalize.resolve_control_flow import inline_subgraphs, resolve_control_flow
-from .decompose.convolution import depthwise_to_grouped, transpose_conv_to_conv
 from .decompose.decomposition import decompose_operators
 from .decompose.dequantize_constants import dequantize_constants
-from .decompose.matrix_products import reshape_fully_connected
-from .decompose.pack_to_concat import pack_to_concat
 from .decompose.resolve_variables import resolve_variables
 from .decompose.split_activation import split_activation
 from .decompose.split_directions import split_directions
@@ -78,10 +75,6 @@ DECOMPOSE: tuple[Pass, ...] = (
     dequantize_constants,
     split_activation,
     decompose_operators,
-    pack_to_concat,
-    reshape_fully_connected,
-    depthwise_to_grouped,
-    transpose_conv_to_conv,
     fold_constants,
 )
 """Afterwards each operator does one thing, and every operator has an implementation."""

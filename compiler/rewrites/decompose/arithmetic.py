@@ -67,8 +67,7 @@ def embedding_lookup(here: Decomposition) -> Tensor:
 def l2_normalization(here: Decomposition) -> Tensor:
     """Each vector along the last axis is divided by its length."""
     x = here.op.operand(0)
-    last = here.constant([len(x.shape) - 1], "int32")
-    squares = here.add("SUM", here.add("SQUARE", x), last, keep_dims=True)
+    squares = here.reduce("SUM", here.add("SQUARE", x))
     # Only a NaN of the second operand propagates.
     length = here.add("MAXIMUM", here.constant(1e-6), here.add("SQRT", squares))
     return here.add("DIV", x, length)
@@ -78,9 +77,8 @@ def l2_normalization(here: Decomposition) -> Tensor:
 def log_softmax(here: Decomposition) -> Tensor:
     """x - max - log(sum(exp(x - max))), which neither overflows nor cancels."""
     x = here.op.operand(0)
-    last = here.constant([len(x.shape) - 1], "int32")
-    shifted = here.add("SUB", x, here.add("REDUCE_MAX", x, last, keep_dims=True))
-    total = here.add("SUM", here.add("EXP", shifted), last, keep_dims=True)
+    shifted = here.add("SUB", x, here.reduce("REDUCE_MAX", x))
+    total = here.reduce("SUM", here.add("EXP", shifted))
     return here.add("SUB", shifted, here.add("LOG", total))
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...ir import Graph, Op, Tensor, constant
+from ...ir import Array, Tensor
 from ...ops import conv, depthwise_conv, transpose_conv
 from ...ops.base import Window
-from ..rewrite import Declined, rewrite
 from .decomposition import Decomposition, decomposes
-from .dilate import spread, surround
+from .dilate import cropped, padded, spread, surround
 
 
 @decomposes("CONV_2D")
@@ -51,18 +51,13 @@ def bias_apart(here: Decomposition, position: int) -> Tensor | str:
 
 def _group_by_group(here: Decomposition) -> Tensor:
     """Each group of channels becomes a separate convolution."""
-    op = here.op
-    count = conv.groups(op)
-
-    def split(tensor: Tensor, axis: int) -> tuple[Tensor, ...]:
-        operands = here.constant(axis, "int32"), tensor
-        return here.several("SPLIT", operands, [tensor.dtype] * count, num_splits=count)
-
-    bias = op.input(2)
-    biases = [None] * count if bias is None else split(here.reshape(bias, (bias.elements,)), 0)
-    groups = zip(split(op.operand(0), 3), split(op.operand(1), 0), biases, strict=True)
-    results = [here.add("CONV_2D", *operands, **op.attrs) for operands in groups]
-    return here.add("CONCATENATION", *results, axis=3)
+    op, count = here.op, conv.groups(here.op)
+    images, weights = here.split(op.operand(0), count, 3), here.split(op.operand(1), count, 0)
+    biases: Sequence[Tensor | None] = [None] * count
+    if (bias := op.input(2)) is not None:
+        biases = here.split(here.reshape(bias, (bias.elements,)), count, 0)
+    groups = zip(images, weights, biases, strict=True)
+    return here.joined([here.add("CONV_2D", *each, **op.attrs) for each in groups], 3)
 
 
 @decomposes("DEPTHWISE_CONV_2D")
@@ -70,8 +65,10 @@ def computed_depthwise_weights(here: Decomposition) -> Tensor | str:
     """The sum, over the taps of the window, of the shifted image times the tap's weights."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
-    if weights.constant:
-        return bias_apart(here, 2)
+    if weights.data is not None:
+        apart = bias_apart(here, 2)
+        several = weights.shape[3] > source.shape[3] and isinstance(apart, str)
+        return _grouped(here, weights.data) if several else apart
     source = _repeated(here, source, weights.shape[3] // source.shape[3])
     window = depthwise_conv.window(op)
     pads = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
@@ -84,6 +81,16 @@ def computed_depthwise_weights(here: Decomposition) -> Tensor | str:
             total = part if total is None else here.add("ADD", total, part)
     assert total is not None
     return total if bias is None else here.add("ADD", total, bias)
+
+
+def _grouped(here: Decomposition, weights: Array) -> Tensor:
+    """Several outputs for each channel, by constant weights, are groups of channels.
+
+    y = DEPTHWISE_CONV_2D(x, w[1,h,w,C*m])   becomes   y = CONV_2D(x, w[C*m,h,w,1])
+    """
+    op, grouped = here.op, here.constant(np.ascontiguousarray(weights.transpose(3, 1, 2, 0)))
+    attrs = {key: value for key, value in op.attrs.items() if key != "depth_multiplier"}
+    return here.add("CONV_2D", op.operand(0), grouped, op.input(2), **attrs)
 
 
 def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:
@@ -120,72 +127,23 @@ def _tap(
 
 
 @decomposes("TRANSPOSE_CONV", "Convolution2DTransposeBias")
-def computed_transposed_weights(here: Decomposition) -> Tensor | str:
-    """With zeros between the input pixels, it becomes a convolution with a flipped window."""
-    op = here.op
-    weights, bias = op.operand(1), op.input(transpose_conv.bias_position(op))
-    if weights.constant:
-        return bias_apart(here, transpose_conv.bias_position(op))
-    window = transpose_conv.window(op)
-    image = transpose_conv.input_image(op)
-    image = spread(here, image, (1, window.stride_y, window.stride_x, 1))
-    top, left = window.height - 1 - window.top, window.width - 1 - window.left
-    # A window for each pixel of the result.
-    bottom, right = (
-        result + size - 1 - before - given
-        for result, size, before, given in zip(
-            op.output.shape[1:3], weights.shape[1:3], (top, left), image.shape[1:3], strict=True
-        )
-    )
-    image = surround(here, image, [(0, 0), (top, bottom), (left, right), (0, 0)])
-    flipped = here.add("REVERSE_V2", weights, here.constant([1], "int32"))
-    flipped = here.add("REVERSE_V2", flipped, here.constant([2], "int32"))
-    options: dict[str, Any] = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
-    return here.add("CONV_2D", image, flipped, bias, **options)
-
-
-@rewrite("DEPTHWISE_CONV_2D", required=True)
-def depthwise_to_grouped(graph: Graph, op: Op) -> Declined | None:
-    """One with several outputs per channel becomes a grouped convolution.
-
-    y = DEPTHWISE_CONV_2D(x, w[1,h,w,C*m])   becomes   y = CONV_2D(x, w[C*m,h,w,1])
-    """
-    weights = op.operand(1)
-    if weights.shape[3] == op.operand(0).shape[3]:
-        return Declined("it has one output per channel")
-    if weights.data is None:
-        return Declined("the weights are computed while the model runs")
-    grouped = np.ascontiguousarray(weights.data.transpose(3, 1, 2, 0))
-    op.name = "CONV_2D"
-    op.attrs = {key: value for key, value in op.attrs.items() if key != "depth_multiplier"}
-    tensor = constant(f"{weights.name}/grouped", grouped)
-    graph.set_inputs(op, (op.inputs[0], tensor, *op.inputs[2:]))
-    return None
-
-
-@rewrite({"TRANSPOSE_CONV", "Convolution2DTransposeBias"})
-def transpose_conv_to_conv(graph: Graph, op: Op) -> Declined | None:
-    """One with stride 1 becomes a convolution with a flipped window.
+def transposed(here: Decomposition) -> Tensor | str:
+    """With zeros between the input pixels, it is a convolution with a flipped window.
 
     y = TRANSPOSE_CONV(x, w[O,h,w,I]), stride 1   becomes   y = CONV_2D(x, w[O,-h,-w,I])
     """
-    shape, image, weights = transpose_conv.window(op), transpose_conv.input_image(op), op.operand(1)
-    if (shape.stride_y, shape.stride_x) != (1, 1):
-        return Declined("the stride is not 1")
-    if weights.data is None:
-        return Declined("the weights are computed while the model runs")
-    sizes = zip(op.output.shape[1:3], image.shape[1:3], weights.shape[1:3], strict=True)
-    before = (shape.height - 1 - shape.top, shape.width - 1 - shape.left)
-    after = [
-        outputs + size - 1 - inputs - first
-        for (outputs, inputs, size), first in zip(sizes, before, strict=True)
-    ]
-    if min(*before, *after) < 0:
-        return Declined("some input pixels do not contribute to the output")
-    flipped = constant(f"{weights.name}/flipped", np.ascontiguousarray(weights.data[:, ::-1, ::-1]))
-    bias = op.input(transpose_conv.bias_position(op))
-    op.name = "CONV_2D"
-    padding = ((before[0], after[0]), (before[1], after[1]))
-    op.attrs = {"padding": padding, "stride_h": 1, "stride_w": 1}
-    graph.set_inputs(op, (image, flipped, *([bias] if bias else [])))
-    return None
+    op = here.op
+    weights, bias = op.operand(1), op.input(transpose_conv.bias_position(op))
+    window = transpose_conv.window(op)
+    if weights.constant and (window.stride_y, window.stride_x) != (1, 1):
+        return bias_apart(here, transpose_conv.bias_position(op))
+    image = transpose_conv.input_image(op)
+    image = spread(here, image, (1, window.stride_y, window.stride_x, 1))
+    before = window.height - 1 - window.top, window.width - 1 - window.left
+    # A window for each pixel of the result.
+    sizes = zip(op.output.shape[1:3], image.shape[1:3], weights.shape[1:3], before, strict=True)
+    edges = [(first, result + size - 1 - given - first) for result, given, size, first in sizes]
+    image = surround(here, image, [(0, 0), *map(cropped, edges), (0, 0)])
+    flipped = here.add("REVERSE_V2", weights, here.constant([1, 2], "int32"))
+    options: dict[str, Any] = {"padding": tuple(map(padded, edges)), "stride_h": 1, "stride_w": 1}
+    return here.add("CONV_2D", image, flipped, bias, **options)

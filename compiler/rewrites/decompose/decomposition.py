@@ -77,6 +77,28 @@ class Decomposition:
             return tensor
         return self.add("TRANSPOSE", tensor, self.constant(order, "int32"))
 
+    def slice(self, tensor: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
+        """The block of these sizes, where -1 is all the rest, from these coordinates on."""
+        if tuple(size) == tensor.shape:
+            return tensor
+        return self.add(
+            "SLICE", tensor, self.constant(begin, "int32"), self.constant(size, "int32")
+        )
+
+    def reduce(self, name: str, tensor: Tensor, axis: int = -1, keep_dims: bool = True) -> Tensor:
+        """What a reduction makes of a tensor along an axis, by default the last one."""
+        along = self.constant([axis % len(tensor.shape)], "int32")
+        return self.add(name, tensor, along, keep_dims=keep_dims)
+
+    def split(self, tensor: Tensor, count: int, axis: int) -> tuple[Tensor, ...]:
+        """So many equal parts along an axis."""
+        operands = self.constant(axis, "int32"), tensor
+        return self.several("SPLIT", operands, [tensor.dtype] * count, num_splits=count)
+
+    def joined(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
+        """Tensors one after the other along an axis."""
+        return tensors[0] if len(tensors) == 1 else self.add("CONCATENATION", *tensors, axis=axis)
+
     def assign(self, variable: Tensor, value: Tensor) -> None:
         """Make `value` the variable's content at the end of the run.
 

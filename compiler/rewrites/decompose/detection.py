@@ -28,8 +28,7 @@ def detections(here: Decomposition, boxes: Tensor, scores: Tensor) -> Results:
     """
     op = here.op
     count, classes = scores.shape[1], int(op.attrs["num_classes"])
-    begin = here.constant([0, 0, scores.shape[2] - classes], "int32")
-    named = here.add("SLICE", scores, begin, here.constant([1, count, classes], "int32"))
+    named = here.slice(scores, [0, 0, scores.shape[2] - classes], [1, count, classes])
     named = here.reshape(named, (count, classes))
     apart = op.attrs.get("use_regular_nms", False)
     results = (_class_by_class if apart else _best_classes)(here, boxes, named)
@@ -43,8 +42,7 @@ def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence
     count = min(places, named.shape[1])
     operands = named, here.constant(count, "int32")
     values, classes = here.several("TOPK_V2", operands, ("float32", "int32"))
-    last = here.constant([1], "int32")
-    best = here.add("REDUCE_MAX", named, last, keep_dims=False)
+    best = here.reduce("REDUCE_MAX", named, keep_dims=False)
     kept, _, number = _suppressed(here, boxes, best, int(here.op.attrs["max_detections"]))
     rows = kept.shape[0]
     there = here.reshape(_there(here, rows, number), (rows, 1, 1))
@@ -71,7 +69,7 @@ def _class_by_class(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequen
     there = here.add("LESS", there, here.reshape(numbers, (classes, 1)), dtype="bool")
     lowest = here.constant(-np.inf)
     values = here.add("SELECT_V2", there, values, lowest, dtype="float32")
-    total = here.add("SUM", numbers, here.constant([0], "int32"), keep_dims=False)
+    total = here.reduce("SUM", numbers, keep_dims=False)
     total = here.add("MINIMUM", total, here.constant(most, "int32"))
     size = min(most, classes * each)
     operands = here.reshape(values, (-1,)), here.constant(size, "int32")
@@ -122,8 +120,7 @@ def box_scales(op: Op) -> list[float]:
 def encodings(here: Decomposition, coded: Tensor) -> Tensor:
     """The encodings of centres and sizes, [boxes, 4]; keypoints that follow are left out."""
     count = coded.shape[1]
-    begin, size = here.constant([0, 0, 0], "int32"), here.constant([1, count, 4], "int32")
-    return here.reshape(here.add("SLICE", coded, begin, size), (count, 4))
+    return here.reshape(here.slice(coded, [0, 0, 0], [1, count, 4]), (count, 4))
 
 
 def corners(here: Decomposition, centres: Tensor, half: Tensor) -> Tensor:
@@ -134,8 +131,7 @@ def corners(here: Decomposition, centres: Tensor, half: Tensor) -> Tensor:
 
 def halves(here: Decomposition, rows: Tensor) -> tuple[Tensor, ...]:
     """The first two columns of rows of four, and the last two."""
-    axis = here.constant(1, "int32")
-    return here.several("SPLIT", (axis, rows), [rows.dtype] * 2, num_splits=2)
+    return here.split(rows, 2, 1)
 
 
 def _suppressed(

@@ -45,14 +45,21 @@ def surround(
     fill: Tensor | None = None,
 ) -> Tensor:
     """The tensor with zeros, or `fill`, before and after; negative numbers crop it instead."""
-    pads = [(max(before, 0), max(after, 0)) for before, after in around]
+    pads = [*map(padded, around)]
     if any(map(any, pads)):
         table = here.constant(pads, "int32")
         operands = (tensor, table) if fill is None else (tensor, table, fill)
         tensor = here.add("PAD" if fill is None else "PADV2", *operands)
-    crops = [(max(-before, 0), max(-after, 0)) for before, after in around]
-    if any(map(any, crops)):
-        sizes = [size - sum(crop) for size, crop in zip(tensor.shape, crops, strict=True)]
-        begin = here.constant([before for before, _ in crops], "int32")
-        tensor = here.add("SLICE", tensor, begin, here.constant(sizes, "int32"))
-    return tensor
+    crops = [*map(cropped, around)]
+    sizes = [size + sum(crop) for size, crop in zip(tensor.shape, crops, strict=True)]
+    return here.slice(tensor, [-before for before, _ in crops], sizes)
+
+
+def padded(edge: tuple[int, int]) -> tuple[int, int]:
+    """What is added before and after an axis."""
+    return max(edge[0], 0), max(edge[1], 0)
+
+
+def cropped(edge: tuple[int, int]) -> tuple[int, int]:
+    """What is taken away, as negative numbers."""
+    return min(edge[0], 0), min(edge[1], 0)

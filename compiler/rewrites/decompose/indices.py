@@ -31,8 +31,7 @@ def gather(here: Decomposition) -> Tensor | str:
         return "an index is out of range"
     begin = [int(taken[0]) if number == axis else 0 for number in range(len(table.shape))]
     size = [*table.shape[:axis], taken.size, *table.shape[axis + 1 :]]
-    bounds = here.constant(begin, "int32"), here.constant(size, "int32")
-    return here.reshape(here.add("SLICE", table, *bounds), here.op.output.shape)
+    return here.reshape(here.slice(table, begin, size), here.op.output.shape)
 
 
 @decomposes("SCATTER_ND")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir import Graph, Op, Tensor
+from ...ir import Tensor
 from ...ops.mixture_of_experts import ACTIVATIONS, activation
-from ..rewrite import Declined, rewrite
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
 
@@ -28,51 +27,35 @@ def constant_matrix(here: Decomposition) -> Tensor | str:
     return here.add("FULLY_CONNECTED", first, weights, keep_num_dims=True)
 
 
-@decomposes("FULLY_CONNECTED")
-def computed_weights(here: Decomposition) -> Tensor | str:
-    """A layer with computed weights becomes BATCH_MATMUL."""
-    op = here.op
-    source, weights, bias = op.operand(0), op.operand(1), op.input(2)
-    if weights.constant:
-        return bias_apart(here, 2)
-    shape = op.output.shape
-    rows = here.reshape(source, (-1, weights.shape[1]))
-    result = here.add("BATCH_MATMUL", rows, weights, adj_x=False, adj_y=True)
-    if bias is not None:
-        result = here.add("ADD", result, here.reshape(bias, (bias.elements,)))
-    return here.reshape(result, shape)
-
-
 MAX_AXES = 4
 """Highest rank of a kernel's input: batch, height, width and channels."""
 
 
-@rewrite("FULLY_CONNECTED", required=True)
-def reshape_fully_connected(graph: Graph, op: Op) -> Declined | None:
-    """The input of a FULLY_CONNECTED is reshaped to rows of the weights' width.
+@decomposes("FULLY_CONNECTED")
+def rows_of_layers(here: Decomposition) -> Tensor | str:
+    """A layer with computed weights becomes BATCH_MATMUL; others read rows of the weights' width.
 
     y = FULLY_CONNECTED(x[1,7,7,64], w[10,3136])
     becomes   r = RESHAPE(x) [1,3136]   y = FULLY_CONNECTED(r, w)
 
     An input of rank 5 or more becomes a matrix too, and the result gets its axes back.
     """
-    source, width = op.operand(0), op.operand(1).shape[1]
-    keeps = op.attrs.get("keep_num_dims", False)
-    fits = len(source.shape) <= MAX_AXES if keeps else len(source.shape) == 2
-    if source.shape and source.shape[-1] == width and fits:
-        return Declined("the input already consists of rows of the weights' width")
-    if not width:
-        return Declined("the weights have no input channels")
-    rows = Tensor(f"{source.name}/rows", (source.elements // width, width), source.dtype)
-    attrs = {"new_shape": rows.shape}
-    graph.add(Op("RESHAPE", (source,), (rows,), attrs, op.index))
-    graph.set_inputs(op, (rows, *op.inputs[1:]))
-    if keeps:
-        result = op.output
-        matrix = Tensor(f"{result.name}/rows", (rows.shape[0], result.shape[-1]), result.dtype)
-        graph.set_outputs(op, (matrix,))
-        graph.add(Op("RESHAPE", (matrix,), (result,), {"new_shape": result.shape}, op.index))
-    return None
+    op = here.op
+    source, weights, bias = op.operand(0), op.operand(1), op.input(2)
+    width, keeps = weights.shape[1], op.attrs.get("keep_num_dims", False)
+    if weights.constant:
+        apart = bias_apart(here, 2)
+        fits = len(source.shape) <= MAX_AXES if keeps else len(source.shape) == 2
+        if not isinstance(apart, str) or not width or (source.shape[-1:] == (width,) and fits):
+            return apart
+        rows = here.reshape(source, (source.elements // width, width))
+        result = here.add("FULLY_CONNECTED", rows, weights, bias, **op.attrs)
+    else:
+        rows = here.reshape(source, (-1, width))
+        result = here.add("BATCH_MATMUL", rows, weights, adj_x=False, adj_y=True)
+        if bias is not None:
+            result = here.add("ADD", result, here.reshape(bias, (bias.elements,)))
+    return here.reshape(result, op.output.shape)
 
 
 @decomposes("moe")
@@ -105,7 +88,6 @@ def _shares(here: Decomposition, experts: int) -> Tensor:
     chosen = here.reshape(op.operand(2), (-1, count))
     limits = here.constant(experts, "int32"), here.constant(1.0), here.constant(0.0)
     marks = here.add("ONE_HOT", chosen, *limits, dtype="float32", axis=-1)
-    middle = here.constant([1], "int32")
-    sums = here.add("SUM", here.add("MUL", marks, shares), middle, keep_dims=False)
+    sums = here.reduce("SUM", here.add("MUL", marks, shares), 1, keep_dims=False)
     sums = here.add("MUL", sums, here.reshape(op.operand(6), (experts,)))
     return here.reshape(sums, (sums.shape[0], experts, 1))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...errors import Finding, UnsupportedError
-from ...ir import Op, Tensor
+from ...ir import Op, Shape, Tensor
 from ...ir.dequantize import dequantized
 from ...ops.recurrent import (
     BIASES,
@@ -94,22 +94,26 @@ def svdf(here: Decomposition, product: Product = float_product) -> Tensor:
     source, ages, bias, state = op.operand(0), _real(here, 2), op.input(3), op.operand(4)
     batch, (filters, memory) = source.shape[0], ages.shape
     rank = int(op.attrs.get("rank", 1))
-    newest = here.reshape(product(here, source, [1], None), (batch, filters, 1))
-    kept = here.reshape(state, (batch, filters, memory))
-    if memory > 1:
-        begin = here.constant([0, 0, 1], "int32")
-        older = here.add("SLICE", kept, begin, here.constant([-1, -1, -1], "int32"))
-        newest = here.add("CONCATENATION", older, newest, axis=2)
-    last = here.constant([2], "int32")
+    newest = newest_columns(here, product(here, source, [1], None), state, ages.shape)
     weighted = here.add("MUL", newest, here.reshape(ages, (1, filters, memory)))
-    sums = here.add("SUM", weighted, last, keep_dims=False)
+    sums = here.reduce("SUM", weighted, keep_dims=False)
     if rank > 1:
         sums = here.reshape(sums, (batch, filters // rank, rank))
-        sums = here.add("SUM", sums, last, keep_dims=False)
+        sums = here.reduce("SUM", sums, keep_dims=False)
     if bias is not None:
         sums = here.add("ADD", sums, bias)
     keep_state(here, state, here.reshape(newest, state.shape))
     return sums
+
+
+def newest_columns(here: Decomposition, features: Tensor, state: Tensor, ages: Shape) -> Tensor:
+    """The state of an SVDF [batch, filters, memory] once its newest column is `features`."""
+    filters, memory = ages
+    newest = here.reshape(features, (-1, filters, 1))
+    if memory == 1:
+        return newest
+    older = here.slice(here.reshape(state, (-1, filters, memory)), [0, 0, 1], [-1, -1, -1])
+    return here.joined([older, newest], 2)
 
 
 class _Cell:
@@ -138,9 +142,7 @@ class _Cell:
         here = self.here
         memory = self.product(here, self.output, self._of_gates(RECURRENT_WEIGHTS), None)
         joint = here.add("ADD", share, memory)
-        axis = here.constant(1, "int32")
-        count = len(self.gates)
-        pieces = here.several("SPLIT", (axis, joint), [joint.dtype] * count, num_splits=count)
+        pieces = here.split(joint, len(self.gates), 1)
         parts = dict(zip(self.gates, pieces, strict=True))
         forget = self._gate(FORGET, parts[FORGET])
         if INPUT in parts:
@@ -170,9 +172,8 @@ class _Cell:
         if not self.normalized:
             return value
         here = self.here
-        last = here.constant([1], "int32")
-        centred = here.add("SUB", value, here.add("MEAN", value, last, keep_dims=True))
-        variance = here.add("MEAN", here.add("SQUARE", centred), last, keep_dims=True)
+        centred = here.add("SUB", value, here.reduce("MEAN", value))
+        variance = here.reduce("MEAN", here.add("SQUARE", centred))
         factor = here.add("RSQRT", here.add("ADD", variance, here.constant(1e-8)))
         scaled = here.add("MUL", here.add("MUL", centred, factor), self.op.operand(NORMS + gate))
         return here.add("ADD", scaled, self.op.operand(BIASES + gate))
@@ -198,9 +199,7 @@ def _basic(here: Decomposition) -> Results:
     last = here.reshape(output, (-1, output.shape[-1]))
     joint = here.add("CONCATENATION", rows, last, axis=1)
     gates = here.add("FULLY_CONNECTED", joint, weights, bias)
-    axis = here.constant(1, "int32")
-    parts = here.several("SPLIT", (axis, gates), [gates.dtype] * 4, num_splits=4)
-    enter, new, forget, leave = parts
+    enter, new, forget, leave = here.split(gates, 4, 1)
     kept = here.reshape(cell, (-1, cell.shape[-1]))
     kept = here.add("MUL", here.add("LOGISTIC", forget), kept)
     gained = here.add("MUL", here.add("LOGISTIC", enter), here.add("TANH", new))
@@ -240,10 +239,7 @@ def sequence_steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
     if count > MAX_STEPS:
         raise UnsupportedError([_too_long(op, count)])
     shares = projected(here.reshape(source, (count * batch, width)))
-    if count == 1:
-        return [shares]
-    axis = here.constant(0, "int32")
-    return here.several("SPLIT", (axis, shares), [shares.dtype] * count, num_splits=count)
+    return [shares] if count == 1 else here.split(shares, count, 0)
 
 
 def _too_long(op: Op, count: int) -> Finding:

@@ -95,8 +95,7 @@ def _gathered(here: Decomposition, function: str, along: list[Windows]) -> Tenso
         if not each.whole:
             places = here.constant(each.places, "int32")
             parts = here.add("GATHER", value, places, axis=axis, batch_dims=0)
-            within = here.constant([axis + 1], "int32")
-            value = here.add(FUNCTIONS[function][0], parts, within, keep_dims=False)
+            value = here.reduce(FUNCTIONS[function][0], parts, axis + 1, keep_dims=False)
     return value
 
 

@@ -50,8 +50,7 @@ def _reduced(here: Decomposition, rows: Tensor) -> Tensor:
     filled = here.add("PADV2", rows, here.constant([[0, 1], [0, 0]], "int32"), start)
     order = here.constant(members, "int32")
     gathered = here.add("GATHER", filled, order, axis=0, batch_dims=0)
-    within = here.constant([1], "int32")
-    return here.add(REDUCTIONS[op.name], gathered, within, keep_dims=False)
+    return here.reduce(REDUCTIONS[op.name], gathered, 1, keep_dims=False)
 
 
 def _members(ids: Array, count: int) -> Array | None:

@@ -19,7 +19,7 @@ from ...ir import Tensor
 from ...ops.conv_3d import Walk
 from ...ops.stablehlo_convolution import Along, Convolution, convolution
 from .decomposition import Decomposition, decomposes
-from .dilate import spread, surround
+from .dilate import cropped, padded, spread, surround
 from .volumes import depths
 
 AXES = 3
@@ -64,8 +64,7 @@ def _grouped_batches(here: Decomposition, image: Tensor, found: Convolution) -> 
 def _spread(here: Decomposition, image: Tensor, along: Sequence[Along]) -> Tensor:
     """With zeros between elements, and cropped; what is around it, the convolution pads."""
     apart = spread(here, image, (1, *(each.spread for each in along), 1))
-    crops = [(min(before, 0), min(after, 0)) for before, after in map(_edges, along)]
-    return surround(here, apart, [(0, 0), *crops, (0, 0)])
+    return surround(here, apart, [(0, 0), *(cropped(_edges(each)) for each in along), (0, 0)])
 
 
 def _edges(along: Along) -> tuple[int, int]:
@@ -74,16 +73,13 @@ def _edges(along: Along) -> tuple[int, int]:
 
 
 def _pads(along: Along) -> tuple[int, int]:
-    before, after = _edges(along)
-    return max(before, 0), max(after, 0)
+    return padded(_edges(along))
 
 
 def _weights(here: Decomposition, found: Convolution) -> Tensor:
     weights = here.transpose(here.op.operand(1), found.weights)
-    for axis, each in enumerate(found.along, 1):
-        if each.reversed:
-            weights = here.add("REVERSE_V2", weights, here.constant([axis], "int32"))
-    return weights
+    turned = [axis for axis, each in enumerate(found.along, 1) if each.reversed]
+    return here.add("REVERSE_V2", weights, here.constant(turned, "int32")) if turned else weights
 
 
 def _of_images(
@@ -129,10 +125,8 @@ def _of_depths(
     depth, *others = along
     volume = surround(here, volume, [(0, 0), _pads(depth), (0, 0), (0, 0), (0, 0)])
     walk = Walk(depth.size, depth.stride, depth.dilation, 0, depth.count)
-    operands = here.constant(1, "int32"), weights
-    parts = here.several("SPLIT", operands, [weights.dtype] * depth.size, num_splits=depth.size)
     total: Tensor | None = None
-    for step, part in enumerate(parts):
+    for step, part in enumerate(here.split(weights, depth.size, 1)):
         image = depths(here, volume, walk, step)
         image = here.reshape(image, (image.shape[0] * depth.count, *image.shape[2:]))
         own = here.reshape(part, (part.shape[0], *part.shape[2:]))

@@ -67,7 +67,7 @@ def _by_images(here: Decomposition, depth: Walk, rows: Walk, columns: Walk) -> T
     volume = surround(here, op.operand(0), pads)
     shape = (volume.shape[0] * depth.output, *volume.shape[2:])
     taps = [here.reshape(depths(here, volume, depth, step), shape) for step in range(depth.size)]
-    image = taps[0] if len(taps) == 1 else here.add("CONCATENATION", *taps, axis=3)
+    image = here.joined(taps, 3)
     weights = here.transpose(op.operand(1), (4, 1, 2, 0, 3))
     weights = here.reshape(weights, (*weights.shape[:3], depth.size * volume.shape[4]))
     padding = (_around(here, rows, 2), _around(here, columns, 3))
@@ -126,7 +126,7 @@ def _by_phases(here: Decomposition, depth: Transposed) -> Tensor:
         _phase(here, volume, count, [(step, first + before) for step, first in phase])
         for phase in steps
     ]
-    joined = images[0] if len(images) == 1 else here.add("CONCATENATION", *images, axis=1)
+    joined = here.joined(images, 1)
     batch, _, rows, columns, channels = op.output.shape
     result = here.reshape(joined, (batch, count * depth.stride, rows, columns, channels))
     beyond = count * depth.stride - depth.output
@@ -137,11 +137,8 @@ def _phase(here: Decomposition, volume: Tensor, count: int, steps: list[tuple[in
     """Every depth that takes these steps of the window, from these depths of the input on."""
     op = here.op
     batch, _, *image = volume.shape
-    taps = [
-        here.reshape(_depths(here, volume, first, count), (batch * count, *image))
-        for _, first in steps
-    ]
-    joined = taps[0] if len(taps) == 1 else here.add("CONCATENATION", *taps, axis=3)
+    some = [here.slice(volume, [0, at, 0, 0, 0], [batch, count, *image]) for _, at in steps]
+    joined = here.joined([here.reshape(each, (batch * count, *image)) for each in some], 3)
     weights = op.constant(1)[[step for step, _ in steps]].transpose(3, 1, 2, 0, 4)
     weights = weights.reshape(*weights.shape[:3], -1)
     shape = here.constant([batch * count, *op.output.shape[2:]], "int32")
@@ -150,18 +147,11 @@ def _phase(here: Decomposition, volume: Tensor, count: int, steps: list[tuple[in
     return here.add("TRANSPOSE_CONV", *operands, dtype=op.output.dtype, **options)
 
 
-def _depths(here: Decomposition, volume: Tensor, first: int, count: int) -> Tensor:
-    begin = here.constant([0, first, 0, 0, 0], "int32")
-    size = here.constant([volume.shape[0], count, *volume.shape[2:]], "int32")
-    return here.add("SLICE", volume, begin, size)
-
-
 def _spread(here: Decomposition) -> Tensor:
     """A convolution with a flipped window."""
     op = here.op
     weights, axes = op.operand(1), transposed(op)
-    for axis in range(3):
-        weights = here.add("REVERSE_V2", weights, here.constant([axis], "int32"))
+    weights = here.add("REVERSE_V2", weights, here.constant([0, 1, 2], "int32"))
     weights = here.transpose(weights, (0, 1, 2, 4, 3))
     volume = spread(here, op.operand(2), (1, *(axis.stride for axis in axes), 1))
     volume = surround(here, volume, [(0, 0), *(axis.around for axis in axes), (0, 0)])

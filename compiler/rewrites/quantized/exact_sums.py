@@ -102,10 +102,8 @@ def _part(layer: Layer, bias: Array | None, channels: Channels) -> Tensor:
     first, end = channels
     if layer.input_axis is None or end - first == weights.shape[layer.input_axis]:
         return layer.sums(image, weights, bias)
-    axis = len(image.shape) - 1
-    begin = lowering.constant([first if i == axis else 0 for i in range(axis + 1)], "int32")
-    size = lowering.constant([end - first if i == axis else -1 for i in range(axis + 1)], "int32")
-    some = lowering.add("SLICE", image, begin, size)
+    *outer, _ = image.shape
+    some = lowering.slice(image, [*(0 for _ in outer), first], [*(-1 for _ in outer), end - first])
     assert weights.data is not None
     return layer.sums(some, lowering.constant(weights.data[..., first:end]), bias)
 

@@ -240,8 +240,7 @@ def _extremes(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tens
         result = values
         for axis in sorted(axes, key=lambda axis: (axis == len(values.shape) - 1, -axis)):
             if result.shape[axis] > 1:
-                along = lowering.constant([axis], "int32")
-                result = lowering.add(name, result, along, keep_dims=True)
+                result = lowering.reduce(name, result, axis)
         extremes.append(result)
     low, high = extremes
     return low, high

@@ -178,10 +178,6 @@ class Lowering(Decomposition):
         apart = self.zero(source) - self.zero(result)
         return self.add("tflgpu.add_exact", value, self.constant(apart)) if apart else value
 
-    def last_axis(self, tensor: Tensor) -> Tensor:
-        """The last axis of a tensor, as operators along axes take it."""
-        return self.constant([len(tensor.shape) - 1], "int32")
-
     def stored_results(self, values: Results) -> list[Tensor]:
         """What replaces the operator's outputs; centered integers among it are stored as these."""
         values = [values] if isinstance(values, Tensor) else values

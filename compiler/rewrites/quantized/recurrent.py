@@ -163,8 +163,7 @@ class _Cell:
         memory = self._sums(self.output, op.operand(OUTPUT_STATE), self.recurrent, None)
         operands = (lowering.constant(0), memory, *self.recurrent_factors, share)
         joint = lowering.rounded("tflgpu.requantize_channels_onto", *operands, bounds=(LOW, HIGH))
-        axis, count = lowering.constant(1, "int32"), len(self.gates)
-        pieces = lowering.several("SPLIT", (axis, joint), ["float32"] * count, num_splits=count)
+        pieces = lowering.split(joint, len(self.gates), 1)
         parts = dict(zip(self.gates, pieces, strict=True))
         forget = self._activated(FORGET, parts[FORGET])
         if INPUT in parts:

@@ -54,14 +54,13 @@ def _of_int16(lowering: Lowering) -> Tensor:
     if 4 * count * ONE > INT32:
         raise lowering.declined(f"the sum of {count} powers may not fit in 30 bits")
     x = lowering.centered(source)
-    last = lowering.last_axis(source)
-    distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
+    distance = lowering.add("SUB", x, lowering.reduce("REDUCE_MAX", x))
     beta = np.float32(op.attrs.get("beta", 0.0))
     factor = lowering.fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
     name = "tflgpu.requantize_rounded_twice"
     scaled = lowering.rounded(name, distance, bounds=(-RANGE, 0), factor=factor)
     powers = _looked_up(lowering, "powers", scaled, RANGE, all_results(np.exp, -10.0, 0.0, SCALE))
-    sums = [lowering.add("SUM", part, last, keep_dims=True) for part in bytes_of(lowering, powers)]
+    sums = [lowering.reduce("SUM", part) for part in bytes_of(lowering, powers)]
     unit = lowering.add("tflgpu.power_below", *sums)
     place = lowering.add("tflgpu.normalized", *sums, unit)
     reciprocals = all_results(lambda value: 1 / (1 + value), 0.0, 1.0, SCALE)
@@ -82,13 +81,11 @@ def log_softmax(lowering: Lowering) -> Tensor:
     """Less the largest integer of the row and the logarithm of its powers' sum, in float32."""
     source, result = lowering.op.operand(0), lowering.op.output
     scale = lowering.scale(source)
-    x, last = lowering.centered(source), lowering.last_axis(source)
-    most = lowering.add("REDUCE_MAX", x, last, keep_dims=True)
+    x = lowering.centered(source)
+    most = lowering.reduce("REDUCE_MAX", x)
     distance = lowering.add("SUB", most, x)
     table = lowering.constant(powers_below(scale))
-    total = lowering.add(
-        "SUM", lowering.add("tflgpu.look_up", distance, table, offset=0), last, keep_dims=True
-    )
+    total = lowering.reduce("SUM", lowering.add("tflgpu.look_up", distance, table, offset=0))
     return lowering.rounded(
         "tflgpu.requantize_log_softmax",
         x,
@@ -106,16 +103,11 @@ def l2_normalization(lowering: Lowering) -> Tensor:
     """Times 1 / sqrt(sum of squares) as a fixed-point number; the result's scale is 1 / 128."""
     source, result = lowering.op.operand(0), lowering.op.output
     x, zero = lowering.centered(source), lowering.constant(0)
-    squares, last = lowering.add("SQUARE", x), lowering.last_axis(source)
-
-    def added(values: Tensor) -> Tensor:
-        return lowering.add("SUM", values, last, keep_dims=True)
-
+    squares = lowering.add("SQUARE", x)
     if source.shape[-1] * lowering.reach(source) ** 2 <= EXACT:
-        sums = zero, added(squares)
+        sums = [zero, lowering.reduce("SUM", squares)]
     else:
-        high, low = bytes_of(lowering, squares)
-        sums = added(high), added(low)
+        sums = [lowering.reduce("SUM", part) for part in bytes_of(lowering, squares)]
     upper, lower, exponent = (
         lowering.add(f"tflgpu.inverse_root_{part}", *sums) for part in ("high", "low", "exponent")
     )

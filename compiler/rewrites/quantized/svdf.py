@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir import Tensor
-from ..decompose.recurrent import keep_state
+from ..decompose.recurrent import keep_state, newest_columns
 from . import hybrid_recurrent
 from .int16_sums import BYTE, bytes_of
 from .lowering import INTEGERS, Lowering, lowers
@@ -33,13 +33,13 @@ def svdf(lowering: Lowering) -> Tensor:
             "quantize the model again, with weights of time and a state of int16",
             unsafe=True,
         )
-    batch, (filters, memory), rank = source.shape[0], ages.shape, int(op.attrs.get("rank", 1))
-    newest = lowering.reshape(_features(lowering, source, features, state), (batch, filters, 1))
-    kept = lowering.reshape(lowering.centered(state), (batch, filters, memory))
-    if memory > 1:
-        begin = lowering.constant([0, 0, 1], "int32")
-        older = lowering.add("SLICE", kept, begin, lowering.constant([-1, -1, -1], "int32"))
-        newest = lowering.add("CONCATENATION", older, newest, axis=2)
+    rank = int(op.attrs.get("rank", 1))
+    newest = newest_columns(
+        lowering,
+        _features(lowering, source, features, state),
+        lowering.centered(state),
+        ages.shape,
+    )
     sums = _sums(lowering, newest, rank)
     name = "tflgpu.requantize_wide_rounded_twice"
     value = _rounded(lowering, name, sums, (state, ages), op.output)
@@ -82,11 +82,11 @@ def _sums(lowering: Lowering, columns: Tensor, rank: int) -> tuple[Tensor, Tenso
     if op.input(3) is not None:
         whole = op.constant(3).astype(np.int64).reshape(-1)
     upper = (whole + (1 << 15)) >> 16
-    last, units = lowering.constant([2], "int32"), (batch, filters // rank, rank * memory)
+    units = (batch, filters // rank, rank * memory)
 
     def added(first: Tensor, second: Tensor) -> Tensor:
         products = lowering.reshape(lowering.add("MUL", first, second), units)
-        return lowering.add("SUM", products, last, keep_dims=False)
+        return lowering.reduce("SUM", products, keep_dims=False)
 
     ages = lowering.reshape(lowering.centered(op.operand(2)), (1, filters, memory))
     (high, low), (old_high, old_low) = bytes_of(lowering, columns), bytes_of(lowering, ages)

@@ -63,8 +63,8 @@ DECOMPOSITIONS = {
         y = L2_NORMALIZATION(x)
         """,
         """
-        y/square1.0 = SQUARE(x)
-        y/sum2.0 = SUM(y/square1.0, y/constant1) keep_dims=True
+        y/square0.0 = SQUARE(x)
+        y/sum2.0 = SUM(y/square0.0, y/constant2) keep_dims=True
         y/sqrt4.0 = SQRT(y/sum2.0)
         y/maximum5.0 = MAXIMUM(y/constant4, y/sqrt4.0)
         y = DIV(x, y/maximum5.0)
@@ -79,9 +79,9 @@ DECOMPOSITIONS = {
         y/reduce_max1.0 = REDUCE_MAX(x, y/constant1) keep_dims=True
         y/sub2.0 = SUB(x, y/reduce_max1.0)
         y/exp3.0 = EXP(y/sub2.0)
-        y/sum4.0 = SUM(y/exp3.0, y/constant1) keep_dims=True
-        y/log5.0 = LOG(y/sum4.0)
-        y = SUB(y/sub2.0, y/log5.0)
+        y/sum5.0 = SUM(y/exp3.0, y/constant5) keep_dims=True
+        y/log6.0 = LOG(y/sum5.0)
+        y = SUB(y/sub2.0, y/log6.0)
         """,
     ),
     "LOCAL_RESPONSE_NORMALIZATION": (

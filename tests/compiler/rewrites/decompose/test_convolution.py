@@ -1,8 +1,11 @@
-"""Convolutions whose weights or bias are computed while the model runs."""
+"""Convolutions with computed weights or bias, and depthwise ones with several outputs."""
 
 from __future__ import annotations
 
-from rewriting import assert_becomes, assert_declines, operators
+from pathlib import Path
+
+import numpy as np
+from rewriting import assert_agrees, assert_becomes, assert_declines, operators, rewritten
 
 from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
@@ -70,3 +73,26 @@ def test_a_depthwise_convolution_is_a_sum_over_its_taps() -> None:
     second = graph.ops[5]
     edges = [second.constant(position).tolist() for position in (1, 2, 3)]
     assert edges == [[0, 0, 1, 0], [1, 5, 7, 3], [1, 2, 1, 1]]
+
+
+SEVERAL = """
+    input x float32[1,5,7,7]
+    constant w float32[1,3,5,14]
+    constant b float32[14]
+    y = DEPTHWISE_CONV_2D(x, w, b) padding=VALID stride_h=1 stride_w=1 depth_multiplier=2
+    output y
+"""
+
+
+def test_several_outputs_per_channel_are_a_grouped_convolution(tmp_path: Path) -> None:
+    before, _ = rewritten(SEVERAL)
+    expected = "y = CONV_2D(x, y/constant1, b) padding=VALID stride_h=1 stride_w=1"
+    graph = assert_becomes(SEVERAL, expected, decompose_operators)
+    weights = before.ops[0].constant(1)
+    np.testing.assert_array_equal(graph.ops[0].constant(1)[..., 0], weights[0].transpose(2, 0, 1))
+    assert_agrees(tmp_path, SEVERAL)
+
+
+def test_one_output_per_channel_stays() -> None:
+    source = SEVERAL.replace("14]", "7]").replace("multiplier=2", "multiplier=1")
+    assert_declines(source, "^weights and bias are constants$", decompose_operators)

@@ -1,12 +1,15 @@
-"""Transposed convolutions whose weights are computed while the model runs."""
+"""Transposed convolutions with stride 1, or with weights that are computed while the model runs."""
 
 from __future__ import annotations
 
-from rewriting import assert_declines, rewritten
+from pathlib import Path
+
+import numpy as np
+from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
 from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
-SOURCE = """
+COMPUTED = """
     input x float32[1,4,5,3]
     input w float32[7,3,3,3]
     constant s int32[4] = 1, 8, 10, 7
@@ -14,20 +17,51 @@ SOURCE = """
     output y
 """
 
+STRIDE_1 = """
+    input x float32[1,7,5,3]
+    constant shape int32[4] = 1, 7, 5, 19
+    constant w float32[19,3,4,3]
+    constant b float32[19]
+    y = TRANSPOSE_CONV(shape, w, x, b) padding=SAME stride_h=1 stride_w=1
+    output y
+"""
+
+NARROW = STRIDE_1.replace("1, 7, 5, 19", "1, 7, 3, 19").replace("[19,3,4,3]", "[19,1,1,3]")
+"""The result has fewer columns than the image, which LiteRT refuses."""
+
 
 def test_zeros_between_the_pixels_and_a_flipped_window() -> None:
-    graph, _ = rewritten(SOURCE, decompose_operators)
+    graph, _ = rewritten(COMPUTED, decompose_operators)
     names = [op.name for op in graph.ops]
-    assert names[:4] == ["RESHAPE", "PAD", "RESHAPE", "PAD"]
-    assert names[4:6] == ["REVERSE_V2"] * 2
-    # One row and column of zeros after each pixel, and a border for the window.
+    assert names[:4] == ["RESHAPE", "PAD", "RESHAPE", "REVERSE_V2"]
+    # One row and column of zeros after each pixel.
     assert graph.ops[1].constant(1).tolist() == [[0, 0]] * 2 + [[0, 1], [0, 0], [0, 1], [0, 0]]
-    assert graph.ops[3].output.shape == (1, 10, 12, 3)
-    assert [op.constant(1).tolist() for op in graph.ops[4:6]] == [[1], [2]]
-    # The convolution has computed weights, and is decomposed in turn.
-    assert names[6:] == ["RESHAPE", "TRANSPOSE", "RESHAPE", "CONV_3D", "RESHAPE"]
+    assert graph.ops[3].constant(1).tolist() == [1, 2]
+    # The convolution has computed weights, and is decomposed in turn; the window has a border.
+    assert names[4:] == ["RESHAPE", "TRANSPOSE", "RESHAPE", "CONV_3D", "RESHAPE"]
+    assert graph.ops[7].attrs["padding"] == ((0, 0), (2, 0), (2, 0))
 
 
-def test_constant_weights_stay() -> None:
-    source = SOURCE.replace("input w", "constant w")
+def test_a_convolution_with_a_flipped_window() -> None:
+    before, _ = rewritten(STRIDE_1)
+    expected = "y = CONV_2D(x, y/reverse_v21.0, b) padding=((1,1),(2,1)) stride_h=1 stride_w=1"
+    (op,) = assert_becomes(STRIDE_1, expected, decompose_operators).ops
+    weights = before.ops[0].constant(1)
+    np.testing.assert_array_equal(op.constant(1), weights[:, ::-1, ::-1])
+
+
+def test_pixels_that_do_not_contribute_are_cropped() -> None:
+    expected = """
+        y/slice2.0 = SLICE(x, y/constant1, y/constant2)
+        y = CONV_2D(y/slice2.0, y/reverse_v24.0, b) padding=((0,0),(0,0)) stride_h=1 stride_w=1
+    """
+    assert_becomes(NARROW, expected, decompose_operators)
+
+
+def test_constant_weights_stay_with_a_stride() -> None:
+    source = COMPUTED.replace("input w", "constant w")
     assert_declines(source, "^weights and bias are constants$", decompose_operators)
+
+
+def test_numbers_agree(tmp_path: Path) -> None:
+    assert_agrees(tmp_path, STRIDE_1)

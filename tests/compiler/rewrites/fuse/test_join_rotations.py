@@ -6,14 +6,14 @@ import pytest
 from cases.attention import turned_projections
 from rewriting import operators
 
-from tflgpu.compiler.rewrites.decompose.matrix_products import reshape_fully_connected
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 from tflgpu.compiler.rewrites.fuse.join_projections import join_projections, join_rotations
 from tflgpu.compiler.rewrites.layout.merge_moves import drop_identity, merge_reshapes
 from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
 from tflgpu.compiler.rewrites.recognize.recognize_rotation import recognize_rotation
 
 RULES = (
-    reshape_fully_connected,
+    decompose_operators,
     recognize_rotation,
     recognize_attention,
     merge_reshapes,

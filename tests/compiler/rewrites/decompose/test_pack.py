@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from rewriting import assert_agrees, assert_becomes
 
-from tflgpu.compiler.rewrites.decompose.pack_to_concat import pack_to_concat
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 PACK = """
     input a float32[3,5]
@@ -19,10 +19,10 @@ PACK = """
 
 def test_operands_are_reshaped_and_concatenated() -> None:
     expected = """
-        y/part0 = RESHAPE(a) new_shape=(3,5,1)
-        y = CONCATENATION(y/part0, y/part1) axis=2
+        y/reshape0.0 = RESHAPE(a) new_shape=(3,5,1)
+        y = CONCATENATION(y/reshape0.0, y/reshape1.0) axis=2
     """
-    graph = assert_becomes(PACK, expected, pack_to_concat)
+    graph = assert_becomes(PACK, expected, decompose_operators)
     part = graph.ops[1].constant(1)
     assert part.shape == (3, 5, 1) and np.abs(part).min() > 0
 

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Graph, Op, Tensor
+from ...ir import Tensor
 from ...ops.control_flow import RESERVE, SET_ITEM, STACK
-from ..rewrite import Declined, rewrite
 from .decomposition import Decomposition, decomposes
 
 
-@rewrite("PACK", required=True)
-def pack_to_concat(graph: Graph, op: Op) -> Declined | None:
-    """PACK becomes RESHAPEs, which cost nothing, and a CONCATENATION along the new axis.
+@decomposes("PACK")
+def pack(here: Decomposition) -> Tensor:
+    """RESHAPEs, which cost nothing, and a CONCATENATION along the new axis.
 
     y = PACK(a, b) axis=0   becomes   c = RESHAPE(a)   d = RESHAPE(b)   y = CONCATENATION(c, d)
     axis=0
     """
-    rank = len(op.output.shape)
-    axis = int(op.attrs.get("axis", 0)) % rank
-    parts = []
-    for position in range(len(op.inputs)):
-        source = op.operand(position)
-        shape = (*source.shape[:axis], 1, *source.shape[axis:])
-        part = Tensor(f"{op.output.name}/part{position}", shape, source.dtype)
-        if source.data is not None:
-            part.data = source.data.reshape(shape)
-        else:
-            graph.add(Op("RESHAPE", (source,), (part,), {"new_shape": shape}, op.index))
-        parts.append(part)
-    outputs, index = op.outputs, op.index
-    graph.remove(op)
-    graph.add(Op("CONCATENATION", tuple(parts), outputs, {"axis": axis}, index))
-    return None
+    axis = int(here.op.attrs.get("axis", 0)) % len(here.op.output.shape)
+    operands = here.op.reads
+    rows = [here.reshape(each, (*each.shape[:axis], 1, *each.shape[axis:])) for each in operands]
+    return here.joined(rows, axis)
 
 
 @decomposes(STACK)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rewriting import assert_agrees, assert_becomes, assert_declines
 
-from tflgpu.compiler.rewrites.decompose.matrix_products import reshape_fully_connected
+from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 
 def layer(shape: str, keep: bool = False) -> str:
@@ -20,25 +20,25 @@ def layer(shape: str, keep: bool = False) -> str:
 
 def test_an_image_becomes_a_row() -> None:
     expected = """
-        x/rows = RESHAPE(x) new_shape=(2,105)
-        y = FULLY_CONNECTED(x/rows, w, none) keep_num_dims=False
+        y/reshape0.0 = RESHAPE(x) new_shape=(2,105)
+        y = FULLY_CONNECTED(y/reshape0.0, w, none) keep_num_dims=False
     """
-    assert_becomes(layer("2,3,5,7"), expected, reshape_fully_connected)
+    assert_becomes(layer("2,3,5,7"), expected, decompose_operators)
 
 
 def test_axes_above_four_are_merged_and_given_back() -> None:
     expected = """
-        x/rows = RESHAPE(x) new_shape=(24,105)
-        y/rows = FULLY_CONNECTED(x/rows, w, none) keep_num_dims=True
-        y = RESHAPE(y/rows) new_shape=(2,1,3,4,11)
+        y/reshape0.0 = RESHAPE(x) new_shape=(24,105)
+        y/fully_connected1.0 = FULLY_CONNECTED(y/reshape0.0, w, none) keep_num_dims=True
+        y = RESHAPE(y/fully_connected1.0) new_shape=(2,1,3,4,11)
     """
-    assert_becomes(layer("2,1,3,4,105", keep=True), expected, reshape_fully_connected)
+    assert_becomes(layer("2,1,3,4,105", keep=True), expected, decompose_operators)
 
 
 def test_rows_stay() -> None:
-    reason = "^the input already consists of rows of the weights' width$"
-    assert_declines(layer("2,105"), reason, reshape_fully_connected)
-    assert_declines(layer("2,3,4,105", keep=True), reason, reshape_fully_connected)
+    reason = "^weights and bias are constants$"
+    assert_declines(layer("2,105"), reason, decompose_operators)
+    assert_declines(layer("2,3,4,105", keep=True), reason, decompose_operators)
 
 
 def test_numbers_agree(tmp_path: Path) -> None:
