@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError, PlanError
@@ -17,6 +16,8 @@ from .forks import DRIVER_PROCESS
 from .waiting import waiting
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .custom_op import CustomOp
     from .launch.device import Device, DeviceInfo, Unusable
     from .plan.records import Plan
@@ -113,6 +114,8 @@ def load(
     """
     if not isinstance(device, str):
         raise DeviceError(f'device={device!r}: give a name, or "auto"')
+    if context is None:
+        _start_drivers(_target_by_name(cache), device)
     watch = Loading(progress, shows=progress is None)
     with watch.step("find the model"):
         place, model = located(cache, model, device, trust, context, timeout)
@@ -131,6 +134,8 @@ def located(
 
     PlanError, StoreError or DeviceError, as `load` raises them.
     """
+    from pathlib import Path
+
     from .remote.url import is_url
 
     if not is_url(cache) and (not trust or trust == "anyone"):
@@ -154,8 +159,6 @@ def load_folder(
     watch: Loading | None = None,
 ) -> Session:
     """Load a model from a folder of this machine, as `load` does. `watch` is told of the steps."""
-    if context is None:
-        _start_drivers(_target_by_name(cache), device)
     from .cache.folder import find_variants, first_runnable, newest_first, read_settled, readable
 
     told = watch or Loading()
@@ -220,15 +223,17 @@ def _targets(found: Sequence[tuple[Path, Plan]]) -> list[str]:
     return list(dict.fromkeys(plan.target for _, plan in found))
 
 
-def _target_by_name(cache: Path) -> str:
+def _target_by_name(cache: str | os.PathLike[str]) -> str:
     """The target of the variants in a folder, with which their names begin; empty if they differ.
 
     It is known before the modules that read plans are imported.
     """
-    names = [cache.name]
-    with suppress(OSError):
-        for name in os.listdir(cache):
-            names += [name] if len(name) < FINGERPRINT_DIGITS else os.listdir(cache / name)
+    folder = os.path.normpath(cache)
+    names = [os.path.basename(folder)]
+    with suppress(OSError, ValueError):
+        for name in os.listdir(folder):
+            below = os.path.join(folder, name)
+            names += [name] if len(name) < FINGERPRINT_DIGITS else os.listdir(below)
     targets = {name.partition("-")[0] for name in names} & _DRIVERS.keys()
     return targets.pop() if len(targets) == 1 else ""
 

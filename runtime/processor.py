@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
-_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+_CONTROL_GROUPS = "/sys/fs/cgroup"
 """Where Linux states the limits of a container."""
 
 
@@ -77,13 +76,15 @@ def usable_cores() -> int:
 def _quotas() -> Iterator[float]:
     """CPU time per wall-clock time, according to control groups version 2 and version 1."""
     with suppress(OSError, ValueError, ZeroDivisionError):
-        quota, period = (_CONTROL_GROUPS / "cpu.max").read_text().split()
+        quota, period = _limit("cpu.max").split()
         if quota != "max":
             yield int(quota) / int(period)
     with suppress(OSError, ValueError, ZeroDivisionError):
-        quota, period = (
-            (_CONTROL_GROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text()
-            for name in ("quota", "period")
-        )
+        quota, period = (_limit("cpu", f"cpu.cfs_{name}_us") for name in ("quota", "period"))
         if int(quota) > 0:
             yield int(quota) / int(period)
+
+
+def _limit(*names: str) -> str:
+    with open(os.path.join(_CONTROL_GROUPS, *names), encoding="utf-8") as file:
+        return file.read()

@@ -10,9 +10,12 @@ import mmap
 import os
 import stat
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import PlanError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Do not follow links, and do not wait for a writer if the file is a pipe.
 _OPEN_FLAGS = (
@@ -50,16 +53,16 @@ def make_private(folder: Path) -> None:
     )
 
 
-def check_private(folder: Path) -> None:
+def check_private(folder: Path | str) -> None:
     """PlanError unless `folder` is a folder, not a link, that no other user can write to."""
     try:
-        status = folder.lstat()
+        status = os.lstat(folder)
     except OSError as error:
         raise PlanError(f"cannot read {folder}: {error.strerror}") from error
     _check_folder(folder, status)
 
 
-def _check_folder(folder: Path, status: os.stat_result) -> None:
+def _check_folder(folder: Path | str, status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise _linked(folder)
     if not stat.S_ISDIR(status.st_mode):
@@ -67,11 +70,11 @@ def _check_folder(folder: Path, status: os.stat_result) -> None:
     _check_owner(folder, status)
 
 
-def _linked(path: Path) -> PlanError:
+def _linked(path: Path | str) -> PlanError:
     return PlanError(f"{path} is a symbolic link; a cache may hold only plain files and folders")
 
 
-def _check_owner(path: Path, status: os.stat_result) -> None:
+def _check_owner(path: Path | str, status: os.stat_result) -> None:
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):

@@ -77,9 +77,9 @@ class Attempt:
             self.failure, self._ended = str(content), True
 
 
-def outdated(file: Path) -> bool:
+def outdated(file: Path | str) -> bool:
     """Whether a driver that took too long, as this file says, should be tried again (OSError)."""
-    return time.time() - file.stat().st_mtime > TRUSTED
+    return time.time() - os.stat(file).st_mtime > TRUSTED
 
 
 def say(kind: str, content: object) -> None:

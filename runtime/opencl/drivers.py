@@ -7,13 +7,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
+from typing import NamedTuple
 
-from ..frozen import dataclass
-
-SYSTEM = Path("/etc/OpenCL/vendors")
+SYSTEM = "/etc/OpenCL/vendors"
 """Where Linux registers drivers, each by a file that names its library."""
-_ENVIRONMENT = Path(sys.prefix, "etc/OpenCL/vendors")
+_ENVIRONMENT = os.path.join(sys.prefix, "etc/OpenCL/vendors")
 """Where Conda registers them."""
 PACKAGES = ("lib/libintelocl.so",)
 """Libraries of drivers from PyPI that register themselves nowhere, in the Python environment."""
@@ -25,21 +23,20 @@ OURS = "tflgpu-vendors"
 """The name of a folder that `register` fills, for loaders that others in this process use."""
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(NamedTuple):
     """An installed driver. `str` of it is what it is called where it cannot say its name."""
 
     library: str
     """A path, or a name that the system's linker finds."""
-    registration: Path
+    registration: str
     """The file that names the library, or the library itself."""
 
     def __str__(self) -> str:
-        return Path(self.library).name
+        return os.path.basename(self.library)
 
     def identity(self) -> tuple[object, ...]:
         """Differs whenever the driver, or what it links kernels with, has been replaced."""
-        stamps = map(_stamp, (self.registration, Path(self.library)))
+        stamps = map(_stamp, (self.registration, self.library))
         return (self.library, *stamps, *map(_program, self._linking()))
 
     def advice(self) -> str:
@@ -53,7 +50,7 @@ class Driver:
         )
 
     def _linking(self) -> tuple[str, ...]:
-        name = Path(self.library).name
+        name = str(self)
         return next((LINKING[prefix] for prefix in LINKING if name.startswith(prefix)), ())
 
 
@@ -64,55 +61,65 @@ def installed() -> list[Driver]:
     found = {driver.library: driver for driver in _registered()}
     if not chosen_place():
         for name in PACKAGES:
-            library = Path(sys.prefix, name)
-            if library.exists():
-                found[str(library)] = Driver(str(library), library)
+            library = os.path.join(sys.prefix, name)
+            if os.path.exists(library):
+                found[library] = Driver(library, library)
     return list(found.values())
 
 
 def chosen_place() -> str:
     """The only place where to look for drivers, if the environment names one."""
     named = os.environ.get(VENDORS, "")
-    return "" if Path(named).name == OURS else named
+    return "" if os.path.basename(named) == OURS else named
 
 
-def register(folder: Path, libraries: Sequence[str]) -> None:
+def register(folder: str, libraries: Sequence[str]) -> None:
     """Make a folder register exactly these drivers (OSError).
 
     Not those beside the loader in pyopencl's wheels, which finds them anyway.
     """
-    folder.mkdir(mode=0o700, exist_ok=True)
-    beside = {str(home / ".libs") for home in _loader_homes()}
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    beside = _loader_folders()
     libraries = [library for library in libraries if os.path.dirname(library) not in beside]
     names = {f"{number:02}.icd": library for number, library in enumerate(libraries)}
     for name, library in names.items():
-        (folder / name).write_text(f"{library}\n", encoding="utf-8")
-    for file in folder.iterdir():
-        if file.name not in names:
-            file.unlink(missing_ok=True)
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(f"{library}\n")
+    for name in set(os.listdir(folder)) - names.keys():
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, name))
 
 
 def _registered() -> Iterator[Driver]:
     for folder in _folders():
-        for file in [folder] if folder.suffix == ".icd" else sorted(folder.glob("*.icd")):
-            with suppress(OSError, IndexError, UnicodeDecodeError):
-                library = file.read_text(encoding="utf-8").split("\n")[0].strip()
-                beside = file.parent / library
-                if os.path.isabs(library) and not beside.exists():
+        for registration in [folder] if folder.endswith(".icd") else _registrations(folder):
+            with suppress(OSError, UnicodeDecodeError):
+                with open(registration, encoding="utf-8") as file:
+                    library = file.readline().strip()
+                beside = os.path.join(os.path.dirname(registration), library)
+                if os.path.isabs(library) and not os.path.exists(library):
                     continue
-                yield Driver(str(beside) if beside.is_file() else library, file)
+                yield Driver(beside if os.path.isfile(beside) else library, registration)
 
 
-def _folders() -> list[Path]:
+def _registrations(folder: str) -> list[str]:
+    with suppress(OSError):
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".icd"))
+        return [os.path.join(folder, name) for name in names]
+    return []
+
+
+def _folders() -> list[str]:
     if named := chosen_place():
-        return [Path(named)]
-    return [SYSTEM, _ENVIRONMENT, *(home / ".libs" for home in _loader_homes())]
+        return [named]
+    return [SYSTEM, _ENVIRONMENT, *_loader_folders()]
 
 
-def _loader_homes() -> list[Path]:
-    """Where pyopencl is installed: in its `.libs`, the loader in its wheels looks for drivers."""
+def _loader_folders() -> list[str]:
+    """Where the loader in pyopencl's wheels looks for drivers, too."""
     package = find_spec("pyopencl")
-    return [Path(home) for home in (package and package.submodule_search_locations) or ()]
+    homes = (package and package.submodule_search_locations) or ()
+    return [os.path.join(home, ".libs") for home in homes]
 
 
 def _program(name: str) -> str:
@@ -121,9 +128,9 @@ def _program(name: str) -> str:
     return next((path for path in paths if os.access(path, os.X_OK)), "")
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
+def _stamp(path: str) -> tuple[int, ...]:
     try:
-        status = path.stat()
+        status = os.stat(path)
     except OSError:
         return ()
     return (status.st_size, status.st_mtime_ns)

@@ -1,14 +1,15 @@
 """Loading drivers as soon as a model is to be loaded, while this thread imports what it needs.
 
-A driver brings a compiler, which takes about as long to load as numpy.
+A driver brings a compiler, which takes about as long to load as numpy. What is imported before that
+does without pathlib and dataclasses, which this thread imports meanwhile.
 """
 
 from __future__ import annotations
 
-import bisect  # noqa: F401  A library, which could not be loaded while a driver is.
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 
 from ..background import in_background
 from ..errors import DeviceError
@@ -18,6 +19,9 @@ from .drivers import VENDORS
 from .library import OpenCLError, handles, make
 from .trials import known
 
+_LIBRARIES = ("bisect", "math", "mmap", "opcode")
+"""Modules of Python in libraries, which the system loads one at a time: this thread would wait for
+the driver if it imported one of them meanwhile."""
 CONTEXTS: dict[int, int] = {}
 """By the handle of a device, a context to open it with."""
 _STARTED: dict[str, Callable[[], None]] = {}
@@ -30,6 +34,8 @@ def start(name: str) -> None:
     if name not in _STARTED:
         # Here, as the other thread waits for Python's lock whenever it does more than call drivers.
         known()
+        for library in _LIBRARIES:
+            import_module(library)
         _STARTED[name] = in_background(lambda: _start(name), "OpenCL drivers")
 
 
@@ -59,5 +65,5 @@ def _of(libraries: Sequence[str]) -> list[int]:
     if not known().drivers:
         return platforms.devices_of_loader()
     # For the loader, if something else in this process uses it.
-    os.environ.setdefault(VENDORS, str(known().vendors()))
+    os.environ.setdefault(VENDORS, known().vendors())
     return platforms.devices(libraries)

@@ -13,10 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from ..cache.private_files import check_private, make_private, replace_file
 from ..errors import CacheWarning, PlanError, warn_caller
@@ -28,22 +25,22 @@ VERSION = 6
 _FILE = "trials.txt"
 
 
-@dataclass
 class DeviceTrial:
     """What the driver of a device can build and run for it."""
 
-    name: str
-    """The text of its `DeviceInfo`."""
-    version: str
-    """Of the driver."""
-    index: int
-    """Among the driver's devices."""
-    lanes: dict[int, str] = field(default_factory=dict)
-    """Why it cannot handle vectors of so many floats; empty if it can."""
-    instructions: list[str] = field(default_factory=list)
-    """Those of the processor that its kernels can use by name."""
-    rank: int = 0
-    """Its place among all devices, of which the best one has 0."""
+    def __init__(self, name: str, version: str, index: int, rank: int = 0) -> None:
+        self.name = name
+        """The text of its `DeviceInfo`."""
+        self.version = version
+        """Of the driver."""
+        self.index = index
+        """Among the driver's devices."""
+        self.rank = rank
+        """Its place among all devices, of which the best one has 0."""
+        self.lanes: dict[int, str] = {}
+        """Why it cannot handle vectors of so many floats; empty if it can."""
+        self.instructions: list[str] = []
+        """Those of the processor that its kernels can use by name."""
 
     def is_(self, name: str, version: str) -> bool:
         """Whether it is the device with this text and this version of its driver."""
@@ -54,16 +51,16 @@ class DeviceTrial:
         return max((lanes for lanes, reason in self.lanes.items() if not reason), default=0)
 
 
-@dataclass
 class DriverTrial:
     """What became of a driver."""
 
-    driver: Driver
-    failure: str = ""
-    """Why it has no devices, if it failed before it listed them."""
-    overdue: bool = False
-    """Whether it, or one of its devices, was not waited for any longer."""
-    devices: list[DeviceTrial] = field(default_factory=list)
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.failure = ""
+        """Why it has no devices, if it failed before it listed them."""
+        self.overdue = False
+        """Whether it, or one of its devices, was not waited for any longer."""
+        self.devices: list[DeviceTrial] = []
 
     def usable(self) -> bool:
         """Whether it may be loaded: a driver without devices may."""
@@ -75,23 +72,24 @@ class DriverTrial:
 class Trials:
     """What is known of the installed drivers."""
 
-    def __init__(self, drivers: Sequence[Driver], folder: Path) -> None:
+    def __init__(self, drivers: Sequence[Driver], folder: str | os.PathLike[str]) -> None:
         """`folder` is the user's cache; if nothing can be written there, nothing is remembered."""
         self.drivers = [DriverTrial(driver) for driver in drivers]
-        self._folder = folder / "drivers" / _digest(drivers)
+        self._folder = os.path.join(folder, "drivers", _digest(drivers))
 
     def recall(self) -> bool:
         """Read what was found out before; whether there was anything, and it still counts."""
-        file = self._folder / _FILE
+        path = os.path.join(self._folder, _FILE)
         try:
             check_private(self._folder)
-            self._parse(file.read_text(encoding="utf-8"))
+            with open(path, encoding="utf-8") as file:
+                self._parse(file.read())
             if not any(trial.overdue for trial in self.drivers):
                 return True
             # Imported here, as it takes longer than all of this.
             from ..launch.attempt import outdated
 
-            return not outdated(file)
+            return not outdated(path)
         except (OSError, PlanError, ValueError, IndexError):
             return False
 
@@ -125,9 +123,9 @@ class Trials:
         idle = [each.driver.library for each in self.drivers if each.usable() and not each.devices]
         return [*idle, min(ranked)[1]] if ranked else self.usable()
 
-    def vendors(self) -> Path:
+    def vendors(self) -> str:
         """The folder that registers the drivers that may be loaded, for loaders of others."""
-        return self._folder / OURS
+        return os.path.join(self._folder, OURS)
 
     def device(self, name: str, version: str) -> DeviceTrial | None:
         """What is known of a device, given its text and its driver's version."""
@@ -167,7 +165,7 @@ class Trials:
                 trial.failure, trial.overdue = failure, bool(int(overdue))
             elif kind == "device":
                 name, version, index, rank = words
-                device = DeviceTrial(name, version, int(index), rank=int(rank))
+                device = DeviceTrial(name, version, int(index), int(rank))
                 self.drivers[number].devices.append(device)
             elif kind == "instruction":
                 self.drivers[number].devices[-1].instructions.append(words[0])
@@ -200,16 +198,19 @@ class Trials:
             warn_caller(
                 CacheWarning(f"OpenCL's drivers will be tried again at every start: {error}")
             )
-            self._folder = Path(tempfile.mkdtemp(prefix="tflgpu-"))
+            self._folder = tempfile.mkdtemp(prefix="tflgpu-")
             atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
             self._write()
 
     def _write(self) -> None:
-        make_private(self._folder)
+        from pathlib import Path
+
+        folder = Path(self._folder)
+        make_private(folder)
         register(self.vendors(), self.usable())
         # Other processes may be reading it, or writing it, too.
         content = "".join(f"{line}\n" for line in self._lines()).encode()
-        replace_file(self._folder / _FILE, content, lasting=False)
+        replace_file(folder / _FILE, content, lasting=False)
 
 
 def _word(text: str) -> str:
@@ -233,11 +234,9 @@ def try_again() -> None:
 
 
 def _of_this_machine() -> Trials:
-    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    with suppress(RuntimeError):  # there is no home
-        home = home.expanduser()
     # As platformdirs has it on Linux, but importing that takes longer than all of this.
-    return Trials(installed(), home / "tflgpu")
+    home = os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    return Trials(installed(), os.path.join(home, "tflgpu"))
 
 
 def _digest(drivers: Sequence[Driver]) -> str:

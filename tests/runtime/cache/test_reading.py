@@ -158,6 +158,6 @@ def test_owner_is_checked(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         status[stat.ST_UID] = 54321
         return os.stat_result(status)
 
-    monkeypatch.setattr(Path, "lstat", of_others)
+    monkeypatch.setattr(os, "lstat", of_others)
     with pytest.raises(PlanError, match=r"belongs to another user \(id 54321\)"):
         read_variant(folder)

@@ -69,7 +69,7 @@ def broken(folder: Path, fault: str) -> Driver:
     subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", library, source], check=True)
     registration = folder / f"{fault}.icd"
     registration.write_text(f"{library}\n")
-    return Driver(str(library), registration)
+    return Driver(str(library), str(registration))
 
 
 def working() -> Driver:
@@ -100,9 +100,9 @@ def test_a_broken_driver(
     tried.run()
     (trial,) = tried.drivers
     assert trial.failure.startswith(reason) and not trial.usable()
-    assert list(tried.vendors().iterdir()) == []
+    assert os.listdir(tried.vendors()) == []
     again = Trials([trial.driver], tmp_path / "cache")
-    assert again.recall() and again.drivers == tried.drivers
+    assert again.recall() and [*again._lines()] == [*tried._lines()]
     (file,) = (tmp_path / "cache").rglob("trials.txt")
     a_day_ago = time.time() - 25 * 3600
     os.utime(file, (a_day_ago, a_day_ago))
@@ -117,17 +117,19 @@ def test_a_working_driver_is_remembered(
     assert not first.recall()
     first.run()
     assert [trial.usable() for trial in first.drivers] == [False, True]
-    assert [file.read_text() for file in first.vendors().iterdir()] == [f"{drivers[1].library}\n"]
+    assert [file.read_text() for file in Path(first.vendors()).iterdir()] == [
+        f"{drivers[1].library}\n"
+    ]
     monkeypatch.setattr(attempt, "Attempt", None)
     again = Trials(drivers, tmp_path / "cache")
-    assert again.recall() and again.drivers == first.drivers
-    drivers[0].registration.write_text(f"{drivers[0].library}\n\n")
+    assert again.recall() and [*again._lines()] == [*first._lines()]
+    Path(drivers[0].registration).write_text(f"{drivers[0].library}\n\n")
     assert not Trials(drivers, tmp_path / "cache").recall()
 
 
 @pytest.mark.parametrize("content", ["", "nonsense", "driver\tx\ndriver\ty", "device\tx\ty\tz"])
 def test_what_is_damaged_is_not_remembered(tmp_path: Path, content: str) -> None:
-    driver = Driver("libnone.so", tmp_path / "none.icd")
+    driver = Driver("libnone.so", str(tmp_path / "none.icd"))
     first = Trials([driver], tmp_path / "cache")
     first.run()
     (file,) = (tmp_path / "cache").rglob("trials.txt")
@@ -137,10 +139,10 @@ def test_what_is_damaged_is_not_remembered(tmp_path: Path, content: str) -> None
 
 def test_where_nothing_can_be_remembered(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
-    tried = Trials([Driver("libnone.so", tmp_path / "none.icd")], tmp_path / "cache")
+    tried = Trials([Driver("libnone.so", str(tmp_path / "none.icd"))], tmp_path / "cache")
     with pytest.warns(CacheWarning, match="tried again at every start: .*cache"):
         tried.run()
-    assert [file.name for file in tried.vendors().iterdir()] == ["00.icd"]
+    assert os.listdir(tried.vendors()) == ["00.icd"]
 
 
 def test_an_instruction_that_ends_the_process_does_no_harm() -> None:
@@ -171,7 +173,7 @@ def test_instructions_are_those_of_the_processor_that_kernels_can_use(tmp_path: 
             expected = set(examples(device.widest())) - {"nanosleep"}
             assert set(device.instructions) == expected
     again = Trials([working()], tmp_path / "cache")
-    assert again.recall() and again.drivers == tried.drivers
+    assert again.recall() and [*again._lines()] == [*tried._lines()]
 
 
 def test_vectors_too_wide_are_tried_once(tmp_path: Path) -> None:
