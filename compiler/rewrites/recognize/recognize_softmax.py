@@ -11,6 +11,10 @@ from ...ops.reduce import axes
 from ..rewrite import Declined, rewrite
 from .region import leading_to, needed_outside, remove_region
 
+LONG_LINE = 1024
+FEW_LINES = 256
+"""With 64 lines of 3137 elements in rows of 8, the four steps take a quarter of the time."""
+
 
 @rewrite("SUM", "DIV")
 def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
@@ -22,6 +26,8 @@ def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
         return Declined("the exponentials are not divided by their sum")
     if len(axes(total)) != 1 or total.output.shape != _reduced(powers, axes(total)):
         return Declined("the sum is not over a single axis, or does not keep it")
+    if _few_long_lines(powers, axes(total)[0]):
+        return Declined("its few long lines across rows keep a device less busy than the steps")
     values, shifting = _unshifted(graph, exponential.operand(0), axes(total))
     region = leading_to(graph, quotient, [exponential, total, quotient, *shifting])
     needed = needed_outside(graph, region, quotient)
@@ -31,6 +37,13 @@ def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
     remove_region(graph, region)
     graph.add(Op("SOFTMAX", (values,), (quotient.output,), attrs, quotient.index))
     return None
+
+
+def _few_long_lines(tensor: Tensor, axis: int) -> bool:
+    """Whether a kernel of a work-item a line would take long, as with linear attention."""
+    length = tensor.shape[axis]
+    across = axis < len(tensor.shape) - 1
+    return across and length >= LONG_LINE and tensor.elements // length < FEW_LINES
 
 
 def _reduced(tensor: Tensor, gone: tuple[int, ...]) -> Shape:

@@ -46,8 +46,12 @@ POWERS = call("EXP", image())
         (over(image(), image(), 3), "the sum is not of exponentials"),
         (over(w(19), POWERS, 3), "the exponentials are not divided by their sum"),
         (needed(), "y/EXP0.0 is also used elsewhere"),
+        (
+            softmax(x(1, 2, 3000, 8), shifted=True, axis=2),
+            "its few long lines across rows keep a device less busy than the steps",
+        ),
     ],
-    ids=["two axes", "no exponentials", "another quotient", "exponentials are needed"],
+    ids=["two axes", "no exponentials", "another quotient", "exponentials are needed", "few lines"],
 )
 def test_it_declines(value: Value | list[Value], reason: str) -> None:
     assert_declines(value, f"^{reason}$", recognize_softmax)
