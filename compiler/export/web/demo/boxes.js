@@ -1,7 +1,7 @@
 // Boxes of objects: as TFLite_Detection_PostProcess finds them, or candidates of YOLO.
 
 import {color, outlined, percent} from "./drawing.js";
-import {best, finite, label} from "./outputs.js";
+import {best, finite, label, rowsOf} from "./outputs.js";
 
 /** Of candidates: whether the output is [1, numbers, boxes], and how many numbers precede classes. */
 export const LAYOUTS = {
@@ -20,12 +20,9 @@ export function boxes(outputs, names) {
   const counts = outputs.filter(({shape, values}) => values.length === 1 && shape.length !== 2);
   if (!edges || rows.length !== 2 || counts.length !== 1) return null;
   const [kinds, scores] = rows[0].values.every(Number.isInteger) ? rows : rows.reverse();
-  const found = [];
-  for (let at = 0; at < Math.min(counts[0].values[0], scores.values.length); at++) {
-    const [top, left, bottom, right] = edges.values.subarray(4 * at, 4 * at + 4);
-    found.push({index: kinds.values[at], score: scores.values[at], top, left, bottom, right});
-  }
-  return boxesShown(found, names);
+  const found = rowsOf(edges.values, 4).map(([top, left, bottom, right], at) =>
+    ({index: kinds.values[at], score: scores.values[at], top, left, bottom, right}));
+  return boxesShown(found.filter((_, at) => at < counts[0].values[0]), names);
 }
 
 /** Those of YOLO, of which most show nothing and many show the same. */
@@ -64,8 +61,8 @@ export function anchored(outputs, names, [height, width]) {
   const anchors = STRIDES.map((strides) => middles(strides, height, width))
     .find(({length}) => length === places?.shape[1]);
   if (!logits || !anchors) return null;
-  const rows = anchors.map(([middleX, middleY], row) => {
-    const [x, y, w, h] = places.values.subarray(row * places.shape[2], row * places.shape[2] + 4);
+  const rows = rowsOf(places.values, places.shape[2]).map(([x, y, w, h], row) => {
+    const [middleX, middleY] = anchors[row];
     const [left, top] = [(x - w / 2) / width + middleX, (y - h / 2) / height + middleY];
     return {index: 0, score: 1 / (1 + Math.exp(-logits.values[row])),
       top, left, bottom: top + h / height, right: left + w / width};

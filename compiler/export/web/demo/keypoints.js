@@ -2,7 +2,7 @@
 // Papandreou et al., PersonLab, 2018.
 
 import {color, outlined} from "./drawing.js";
-import {finite, isMap, least, most} from "./outputs.js";
+import {finite, isMap, least, most, rowsOf} from "./outputs.js";
 
 const POINTS = 17, LEAST_SCORE = 0.2;
 /** Pairs of the points of the COCO data set that are joined by a line. */
@@ -24,12 +24,10 @@ export const hasPoses = ({shape}) => shape.length === 3 && shape[0] === 1 && sha
 export function keypoints(outputs) {
   for (const output of outputs) {
     const {shape, values} = output;
-    if (hasPoints(output)) return pointsShown([triples(values)]);
+    if (hasPoints(output)) return pointsShown([rowsOf(values, 3)]);
     if (hasPoses(output)) {
-      const rows = Array.from({length: shape[1]}, (_, row) =>
-        values.subarray(shape[2] * row, shape[2] * (row + 1)));
-      const certain = rows.filter((row) => row.at(-1) >= LEAST_SCORE);
-      return pointsShown(certain.map((row) => triples(row.subarray(0, 3 * POINTS))));
+      const certain = rowsOf(values, shape[2]).filter((row) => row.at(-1) >= LEAST_SCORE);
+      return pointsShown(certain.map((row) => rowsOf(row.subarray(0, 3 * POINTS), 3)));
     }
     if (isMap(output) && Math.min(shape[1], shape[2]) > 4) {
       const [, height, width, count] = shape, scores = probabilities(values);
@@ -43,8 +41,6 @@ export function keypoints(outputs) {
   return null;
 }
 
-const triples = (values) => Array.from({length: values.length / 3}, (_, n) =>
-  Array.from(values.subarray(3 * n, 3 * n + 3)));
 const probabilities = (values) => (least(values) >= -0.1 && most(values) <= 1.1
   ? values : values.map((value) => 1 / (1 + Math.exp(-value))));
 
