@@ -10,6 +10,7 @@ from ...errors import RenderError
 from ...language import INT, Element, Name
 from ...language.statement import Declare, Printed, Statements
 from .builtins import Unprintable
+from .functions import Functions
 from .parse import ParseError
 from .printer import WGSLPrinter
 
@@ -35,11 +36,12 @@ def print_kernel(
     types = {**arrays, SIZES: "int[]"} if names else arrays
     statements = Statements((*read, *body.items))
     try:
-        printer = WGSLPrinter(types, frozenset(), given)
+        functions = Functions()
+        printer = WGSLPrinter(types, functions.value, given=given)
         lines = printer.lines(statements)
-        atomic = frozenset(printer.changed)
+        atomic = frozenset(printer.atomic)
         if atomic:
-            printer = WGSLPrinter(types, atomic, given)
+            printer = WGSLPrinter(types, functions.value, atomic, given)
             lines = printer.lines(statements)
     except (ParseError, Unprintable) as error:
         raise RenderError(f"{template}, for WGSL: {error}") from error
@@ -47,7 +49,7 @@ def print_kernel(
     unnamed = [f"_ = &{name};" for name in printer.unnamed]
     return Printed(
         "\n".join(f"  {line}" for line in (*unnamed, *lines)),
-        tuple("\n".join(function) for function in printer.functions.values()),
+        tuple(functions.texts.values()),
         atomic,
         tuple(printer.sizes),
         partial(print_kernel, template, body, arrays),

@@ -5,8 +5,9 @@ WGSL has no macros and no conditional operator, and its expressions change nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ...language import (
     WGSL,
@@ -26,10 +27,10 @@ from ...language import (
 from ...language.expression import Sum
 from ...language.notation import ATOM, SUM
 from ...language.printing import Printer, indented
-from ...language.statement import Assign, Declare, Evaluate, If, Return, Simple, Statement, body
+from ...language.statement import Assign, Declare, Evaluate, If, Return, Simple, Statement
 from ...language.wrapping import wrapped
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
-from .definitions import Function, Macro, within
+from .definitions import Macro, within
 from .parse import definitions_of
 from .types import known, scalar, vector, wgsl
 from .values import (
@@ -62,32 +63,41 @@ class _Variable:
 
 
 class WGSLPrinter(Printer[_Variable]):
-    """Prints one kernel. `arrays` has the types of those in buffers and in local memory."""
+    """Prints the body of a kernel or of a function."""
 
     def __init__(
-        self, arrays: Mapping[str, str], atomic: frozenset[str], given: Mapping[int, str]
+        self,
+        declared: Mapping[str, str],
+        function: Callable[[str, tuple[str, ...]], Value],
+        atomic: Set[str] = frozenset(),
+        given: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
-        """`atomic` names the arrays of which elements are changed atomically, `given` the variables
-        for some of the sizes, by their places in the order in which they are printed."""
-        super().__init__({name: _Variable(type) for name, type in arrays.items()})
-        self._atomic, self._given = atomic, given
-        self._calls: dict[tuple[str, tuple[str, ...]], Value] = {}
-        """Name and result of each function that is printed, by the intrinsic and its arguments."""
+        """`declared` has the types of the kernel's arrays or of the function's parameters.
+
+        `function` gives the name and the result of an intrinsic for types of arguments. `atomic`
+        names the arrays of which elements are changed atomically, `given` the variables for some of
+        the sizes, by their places in the order in which they are printed.
+        """
+        super().__init__({name: _Variable(type) for name, type in declared.items()})
+        self._function, self._atomic, self._given = function, atomic, given
         self._steps: dict[str, int] = {}
         """By how much the statement that is printed changes variables within expressions."""
-        self._returned = Value("", "")
-        """What was returned last."""
-        self.functions: dict[str, list[str]] = {}
-        """The lines of the functions that the kernel calls, by name."""
-        self.changed: set[str] = set()
+        self.returned = ""
+        """The type of what was returned last."""
+        self.atomic: set[str] = set()
         """The arrays of which elements were seen to change atomically."""
         self.sizes: list[int] = []
         """The numbers that integers are computed with."""
 
     @property
     def unnamed(self) -> list[str]:
-        """The arrays that no statement names."""
-        return [name for name, array in self._scopes[0].items() if not array.named]
+        """What was declared, but no statement names."""
+        return [name for name, found in self._scopes[0].items() if not found.named]
+
+    @property
+    def changed(self) -> list[str]:
+        """What was declared, and statements change."""
+        return [name for name, found in self._scopes[0].items() if found.changes]
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -116,8 +126,9 @@ class WGSLPrinter(Printer[_Variable]):
         if isinstance(statement, Return):
             if statement.value is None:
                 return "return"
-            self._returned = self.expression(statement.value)
-            return f"return {self._returned.text}"
+            value = self.expression(statement.value)
+            self.returned = value.type
+            return f"return {value.text}"
         text = self.expression(statement.value).text
         return "" if isinstance(statement.value, Step) else text
 
@@ -286,7 +297,7 @@ class WGSLPrinter(Printer[_Variable]):
         function, *given = node.parts
         if function in ATOMICS:
             place, value = given
-            self.changed.add(place.parts[0].text)
+            self.atomic.add(place.parts[0].text)
             target = self._place(place)
             pointer = target._replace(text=f"&{target.text}")
             return called(function, (pointer, self.expression(value)), "void")
@@ -319,47 +330,6 @@ class WGSLPrinter(Printer[_Variable]):
 
     def _is_array(self, node: Expression) -> bool:
         return isinstance(node, Name) and self._name(node.text).type.endswith("[]")
-
-    def _function(self, intrinsic: str, types: tuple[str, ...]) -> Value:
-        """The function for arguments of such types, which is printed once."""
-        if (intrinsic, types) not in self._calls:
-            name = named(intrinsic)
-            if any(name == other.text for other in self._calls.values()):
-                name += f"_{wgsl(types[0])}"
-            self._calls[intrinsic, types] = Value(name, "")  # taken, also while it is printed
-            self._calls[intrinsic, types] = self._define(name, intrinsic, types)
-        return self._calls[intrinsic, types]
-
-    def _define(self, name: str, intrinsic: str, types: tuple[str, ...]) -> Value:
-        """Print a function; its name, with the type of its result."""
-        function = self._overload(intrinsic, types)
-        outer, self._scopes, self._steps = (self._scopes, self._steps), self._scopes[:1], {}
-        with self._scope() as scope:
-            scope.update({each.name: _Variable(each.type) for each in function.parameters})
-            lines = self.lines(function.body)
-            result = function.type or self._returned.type
-        self._scopes, self._steps = outer
-        # Parameters do not change in WGSL.
-        changing = [named(each) for each, variable in scope.items() if variable.changes]
-        copies = [f"var {each} = given_{each};" for each in changing]
-        parameters = ", ".join(
-            f"{'given_' if variable.changes else ''}{named(each)}: {wgsl(variable.type)}"
-            for each, variable in scope.items()
-        )
-        head = f"fn {name}({parameters}) -> {wgsl(result)} {{"
-        self.functions[name] = [head, *indented([*copies, *lines]), "}"]
-        return Value(name, result)
-
-    def _overload(self, intrinsic: str, types: tuple[str, ...]) -> Function:
-        for each in definitions_of(intrinsic):
-            if isinstance(each, Macro):
-                (only,) = each.body
-                pairs = zip(types, each.parameters, strict=True)
-                parameters = tuple(Declare(type, name) for type, name in pairs)
-                return Function("", intrinsic, parameters, body(Return(only.value)))
-            if each.name == intrinsic and types == tuple(one.type for one in each.parameters):
-                return each
-        raise Unprintable(f"no {intrinsic} of {', '.join(types)} in templates/intrinsics.toml")
 
 
 def _straight(condition: Expression) -> Expression:

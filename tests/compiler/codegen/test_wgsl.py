@@ -155,6 +155,12 @@ def test_intrinsics_of_values_are_functions() -> None:
     assert "  return select(v, other, isnan_f32(v));" in nan_to
 
 
+def test_functions_have_the_same_text_wherever_they_are_called() -> None:
+    call = "a = scale_wide(a, a, a, b, b);"
+    nested = printed(f"if (a < b) {{ if (b < 3) {{ if (b < 2) {{ {call} }} }} }}").functions
+    assert nested == printed(call).functions
+
+
 def test_parameters_that_change_are_copied() -> None:
     (power,) = printed("a = whole_power(a, b);").functions
     assert power.startswith(
