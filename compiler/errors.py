@@ -67,6 +67,10 @@ class UnsupportedError(TflgpuError):
         super().__init__(f"{count} operator{'s' * (count > 1)} cannot run on the device:\n{lines}")
 
 
+class LongLoopError(UnsupportedError):
+    """The driver would end the loops of kernels, which is known once these are generated."""
+
+
 class WorkerError(TflgpuError, RuntimeError):
     """Workers cannot do what they were asked to: there are none, or they are unfit or gone.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 from ..runtime.cache.folder import variant_folder
 from ..runtime.errors import TflgpuWarning
@@ -19,7 +20,14 @@ from .emit.folder import pack
 from .emit.plan import emit
 from .emit.variant_name import name_of
 from .emit.weights import Weights
-from .errors import Finding, ModelError, ModelFileError, OptionError, UnsupportedError
+from .errors import (
+    Finding,
+    LongLoopError,
+    ModelError,
+    ModelFileError,
+    OptionError,
+    UnsupportedError,
+)
 from .events import Event
 from .fixed_sizes import with_sizes
 from .frontend.metadata import read_metadata
@@ -82,10 +90,19 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     target = target_of(options)
     sizing = TableSizing(table, target) if table else Sizing()
     choices = each_choice(model, options)
-    chosen = (select(model, choice, target, progress) for choice in choices)
-    compiled = generate_plan(
-        chosen, options, target, _name(model), digest, sizing, progress, choices
-    )
+    long: dict[int, Finding] = {}
+    while True:
+        chosen = (select(model, choice, target, progress, long=long) for choice in choices)
+        try:
+            compiled = generate_plan(
+                chosen, options, target, _name(model), digest, sizing, progress, choices
+            )
+            break
+        except LongLoopError as error:
+            found = {finding.index: finding for finding in error.findings}
+            if options.fallback == "none" or found.keys() <= long.keys():
+                raise
+            long |= found
     metadata, fault = _metadata(model)
     if fingerprint(model) != digest:
         name = compiled.plan.model
@@ -102,11 +119,13 @@ def select(
     progress: Progress = silent,
     observe: Observer = unobserved,
     events: list[Event] | None = None,
+    long: Mapping[int, Finding] = MappingProxyType({}),
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
     The options are those of a single choice. Events are appended to `events`, if given,
-    even if an UnsupportedError is raised.
+    even if an UnsupportedError is raised. `long` says which operators LiteRT runs because the
+    driver would end their loops, by index.
     """
     events = [] if events is None else events
     _check_passes(options.disable_passes)
@@ -116,7 +135,7 @@ def select(
     graph = read(model, shapes, options.signature_key or None)
     operators = len(graph)
     observe("read", graph)
-    chosen = chosen_by_user(graph, options.fallback_ops)
+    chosen = {**long, **chosen_by_user(graph, options.fallback_ops)}
     custom = named_operators(graph, options.custom_ops)
     # Half precision holds whole numbers up to 2048 only.
     quantized = {op.index for op in graph.ops if is_quantized(op)}

@@ -47,6 +47,8 @@ class Head:
     first: Expression
     end: Expression
     step: int
+    limit: int | None = None
+    """The most rounds, as a template says it."""
 
     @property
     def known(self) -> bool:
@@ -59,20 +61,32 @@ class Head:
         assert self.first.value is not None and self.end.value is not None
         return max(self.end.value - self.first.value, 0)
 
+    @property
+    def most(self) -> int:
+        """The most rounds there can be; the first counter is never below 0 if it is not known."""
+        if self.limit is not None:
+            return self.limit
+        if self.end.value is None:
+            raise TypeError(
+                f"range({self.first}, {self.end}) does not say how `long` it is at most"
+            )
+        return max(-(-(self.end.value - (self.first.value or 0)) // self.step), 0)
+
     def over(self, inner: Statements, hint: str) -> Statements:
         """The loop over statements."""
         counter, by = Name(self.counter), expression(self.step)
         step = Evaluate(Step(counter, 1)) if self.step == 1 else Assign(counter, "+=", by)
         start = Declare(INT, self.counter, value=self.first)
-        return body(For(start, Operation("<", counter, self.end), step, inner, hint))
+        end = Operation("<", counter, self.end)
+        return body(For(start, end, step, inner, hint, self.most))
 
 
-def head(counter: str, *bounds: Operand) -> Head:
-    """A loop over a range, which has the bounds of Python's."""
+def head(counter: str, *bounds: Operand, long: int | None = None) -> Head:
+    """A loop over a range, which has the bounds of Python's, and is so `long` at most."""
     first, end, *step = (0, *bounds) if len(bounds) == 1 else bounds
     (by,) = step or [1]
     assert isinstance(by, int)
-    return Head(counter, expression(first), expression(end), by)
+    return Head(counter, expression(first), expression(end), by, long)
 
 
 def body_of(value: object) -> Statements:
@@ -104,9 +118,9 @@ def _loop(found: Head, hint: str, inner: Body) -> Statements:
 def vocabulary(target: Target) -> Mapping[str, Any]:
     """The functions of this module that templates can call, by name."""
 
-    def each(counter: str, *bounds: Operand, caller: Body) -> Statements:
-        """The body for every counter of a range."""
-        return _loop(head(counter, *bounds), "", caller)
+    def each(counter: str, *bounds: Operand, caller: Body, long: int | None = None) -> Statements:
+        """The body for every counter of a range, which is so `long` at most."""
+        return _loop(head(counter, *bounds, long=long), "", caller)
 
     def rolled(counter: str, *bounds: Operand, caller: Body) -> Statements:
         """Like `each`, with a hint against unrolling, as compilers that unroll short loops then
@@ -114,9 +128,9 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         """
         return _loop(head(counter, *bounds), target.language.roll, caller)
 
-    def kept(counter: str, *bounds: Operand, caller: Body) -> Statements:
+    def kept(counter: str, *bounds: Operand, caller: Body, long: int | None = None) -> Statements:
         """Like `each`, with the hint where all loops have it."""
-        return _loop(head(counter, *bounds), target.roll, caller)
+        return _loop(head(counter, *bounds, long=long), target.roll, caller)
 
     def unrolled(counter: str, *bounds: Operand, caller: Body) -> Statements:
         """Like `each`, but without a loop in the machine code, so that arrays indexed by the

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.storage import WORD
-from ..ir import Op, Tensor
+from ..errors import SPLIT, Finding, LongLoopError
+from ..ir import Op, Origin, Tensor
 from ..ir.short_names import short_names, with_short_names
 from ..language.comment import comment, in_comment
 from ..memory.allocation import Allocation
@@ -76,14 +77,15 @@ def generate(
 ) -> Kernels:
     """Render the launches of sized operators.
 
-    `progress` is called after each operator. RenderError if a template fails, which is a bug in
-    tflgpu.
+    `progress` is called after each operator. LongLoopError if the driver would end loops,
+    RenderError if a template fails, which is a bug in tflgpu.
     """
     order = tuple(order)
     shown = _names_in_comments(order)
     launches: list[GeneratedLaunch] = []
     numbers: dict[KernelSource, int] = {}
     host_steps: dict[Op, int] = {}
+    long: dict[int, Finding] = {}
     for sized in order:
         op = sized.op
         if op.name == LITERT:
@@ -91,6 +93,8 @@ def generate(
         for launch in sized.launches if op.name != LITERT else ():
             layouts, joint = _places(sized, launch, allocation)
             rendered = render(op, launch, sized.implementation, target, layouts, joint, shown)
+            if rendered.iterations > target.device.loop_iterations:
+                long |= _too_long(op, rendered.iterations, target.device.loop_iterations)
             rendered = _counted(rendered, allocation)
             number = numbers.setdefault(rendered.source, len(numbers))
             reads = sized.implementation.reads
@@ -98,6 +102,8 @@ def generate(
             packed = launch.packed.values()
             launches.append(GeneratedLaunch(op, reads, packed, rendered, number, limits))
         progress()
+    if long:
+        raise LongLoopError([long[index] for index in sorted(long)])
     if target.language.compiled_at_start:
         launches, numbers = _with_shared(launches, target.device.max_arguments)
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
@@ -113,6 +119,16 @@ def generate(
         records.append(source.record(names[number], file, text, bodies))
         sources[file] = text
     return Kernels(tuple(launches), tuple(records), sources, comments, host_steps)
+
+
+def _too_long(op: Op, iterations: int, limit: int) -> dict[int, Finding]:
+    """Why the driver would end a kernel's loops, for each operator that it computes, by index."""
+    reason = (
+        f"the loops of {computed(op)} may take {iterations} iterations, but the driver ends them "
+        f"after {limit}"
+    )
+    origins = op.origins or (Origin(op.index, op.name),)
+    return {each.index: Finding(each.index, each.name, reason, SPLIT) for each in origins}
 
 
 def _places(

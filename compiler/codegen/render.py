@@ -44,6 +44,8 @@ class RenderedLaunch:
     halved: bool
     """Whether they do so as float16, not as float32."""
     flops: int
+    iterations: int
+    """The most rounds that all loops of a work-item make together."""
     why: str
     """Why tile and work-group were chosen."""
 
@@ -104,6 +106,7 @@ def render(
         tuple(binding.arrays),
         binding.halved,
         launch.flops,
+        statements.iterations,
         launch.why,
     )
 

@@ -111,7 +111,9 @@ class StatementTags(Extension):
         return nodes.Output([_filter("assigned", target, nodes.Const(f"{operator}="), value)])
 
     def _loop(self, parser: Parser, tag: Token) -> nodes.Node:
-        """`each counter in range(...)`, with the bounds and the step of Python's range."""
+        """`each counter in range(...)`, with the bounds and the step of Python's range, and with
+        how `long` it is at most where that does not follow from numbers.
+        """
         counter = parser.parse_assign_target(name_only=True)
         parser.stream.expect("name:in")
         bounds = parser.parse_expression()
@@ -119,6 +121,7 @@ class StatementTags(Extension):
             parser.fail(f"{tag.value} takes a range", tag.lineno)
         body = parser.parse_statements(("name:end",), drop_needle=True)
         call = _call(tag.value, nodes.Const(counter.name), *bounds.args)
+        call.kwargs = bounds.kwargs
         return nodes.CallBlock(call, [_parameter(counter)], [], body)
 
     def _conditional(self, parser: Parser, tag: Token) -> list[nodes.Node]:

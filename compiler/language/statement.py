@@ -71,6 +71,15 @@ class For:
     body: Statements
     hint: str = ""
     """The line before it that tells compilers to unroll it, or not to; "" for none."""
+    rounds: int = 0
+    """The most that it makes."""
+
+
+HALVINGS = 32
+"""The most rounds of a loop as long as a condition holds, each of which halves an integer."""
+
+WRITTEN_OUT = 4
+"""The most rounds of a loop that compilers write out, if there is none in it."""
 
 
 @dataclass(slots=True)
@@ -119,6 +128,11 @@ class Statements:
         return sum(map(_length, self.items))
 
     @property
+    def iterations(self) -> int:
+        """The most rounds that its loops make together; those of inner loops count each time."""
+        return sum(map(_iterations, self.items))
+
+    @property
     def hinted(self) -> bool:
         """Whether a loop in it has a hint for compilers."""
         return any(map(_hinted, self.items))
@@ -148,6 +162,15 @@ def _length(item: Statement) -> int:
     if isinstance(item, For | While):
         return max(item.body.length, 2)
     return item.then.length + item.other.length + 1 if isinstance(item, If) else 1
+
+
+def _iterations(item: Statement) -> int:
+    if isinstance(item, For | While):
+        rounds, inner = item.rounds if isinstance(item, For) else HALVINGS, item.body.iterations
+        return rounds * (1 + inner) if inner or rounds > WRITTEN_OUT else 0
+    if isinstance(item, If):  # neighbouring work-items may run one each, together
+        return item.then.iterations + item.other.iterations
+    return item.body.iterations if isinstance(item, Copy) else 0
 
 
 def _hinted(item: Statement) -> bool:

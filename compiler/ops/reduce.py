@@ -17,6 +17,7 @@ from .base import (
     Launch,
     Permutable,
     RangeOf,
+    Reason,
     Traits,
     among_operands,
     bhwc,
@@ -26,6 +27,7 @@ from .base import (
     row_major,
     slice_count,
 )
+from .base.definition import no_reason
 from .elementwise import Formula
 from .lines import (
     LARGEST,
@@ -35,6 +37,7 @@ from .lines import (
     Lines,
     axes_of_rows,
     group_size,
+    merged,
     several,
     team_size,
     too_few_parts,
@@ -160,6 +163,20 @@ def nan_by_place(op: Op, target: Target) -> str | None:
     return None
 
 
+def as_images(op: Op) -> Shape | None:
+    """The shape of images that a tensor of floats is if rows and columns are reduced; None if it is
+    none, or if there are more results than values in each.
+    """
+    x = op.operand(0)
+    shape, reduced = merged(x.shape, axes(op))
+    if x.dtype != "float32" or len(reduced) != 1:
+        return None
+    (axis,) = reduced
+    if axis == len(shape) - 1 or shape[axis] <= op.output.elements:
+        return None
+    return prod(shape[:axis]), shape[axis], 1, prod(shape[axis + 1 :])
+
+
 def _all_pixels(op: Op, target: Target) -> str | None:
     """A work-group per slice reduces all rows and columns of one image, and nothing else."""
     reason = nan_by_place(op, target) or _pixels_only(op, target)
@@ -210,6 +227,23 @@ def _across_rows(op: Op, target: Target) -> str | None:
     return no_long_rows(op, target, op.epilogue_inputs, op.operand(0))
 
 
+def _alone(reason: Reason, lanes: bool = False) -> Reason:
+    """Why no single work-item reduces a line: for another reason, or since its loop is too long.
+
+    What can be seen as images becomes one of these later, which work-items reduce together.
+    """
+
+    def found(op: Op, target: Target) -> str | None:
+        _, count = _rows(op)
+        rounds, limit = count // (target.lanes if lanes else 1), target.device.loop_iterations
+        becomes_images = _all_pixels(op, target) and as_images(op)
+        if rounds > limit and not becomes_images:
+            return f"the driver ends loops after {limit} iterations, and it takes {rounds}"
+        return reason(op, target)
+
+    return found
+
+
 def _quotient(row: Reduction, count: int, integers: bool) -> Formula:
     """The formula of the result, from the total."""
     if not row.mean:
@@ -248,13 +282,15 @@ def _by_rows(op: Op, target: Target) -> Launch:
 
 IMPLEMENTATIONS = (
     Implementation("reduce_group", _grouped, _all_pixels),
-    Implementation("reduce", _sliced, _pixels_only),
+    Implementation("reduce", _sliced, _alone(_pixels_only)),
     row_major("reduce_group_linear", _grouped_rows, _long_rows),
-    row_major("reduce_rows", _by_rows, _in_slices),
+    row_major("reduce_rows", _by_rows, _alone(_in_slices, lanes=True)),
     row_major(
-        "reduce_columns", lambda op, target: _lines(op).by_columns(target, axes(op)), _across_rows
+        "reduce_columns",
+        lambda op, target: _lines(op).by_columns(target, axes(op)),
+        _alone(_across_rows),
     ),
-    row_major("reduce_linear", lambda op, _: _lines(op).by_elements(axes(op))),
+    row_major("reduce_linear", lambda op, _: _lines(op).by_elements(axes(op)), _alone(no_reason)),
 )
 
 _PERMUTABLE = Permutable(

@@ -103,16 +103,9 @@ def _join_along(op: Op, target: Target) -> Launch:
     )
 
 
-def _too_long(op: Op, target: Target) -> str | None:
-    rounds, limit = op.operand(2).shape[0], target.device.loop_iterations
-    if rounds <= limit:
-        return None
-    return f"{rounds} updates are too many for the driver, which ends loops at {limit}"
-
-
 def joins_lines(x: Tensor, axis: int, count: int, target: Target) -> bool:
     """Whether work-items that each join a line with `count` updates are enough, and may loop so."""
-    lines, longest = x.elements // max(x.shape[axis], 1), max(x.shape[axis], count)
+    lines, longest = x.elements // max(x.shape[axis], 1), x.shape[axis] + count
     busy = target.on_processor or lines >= FEW_LINES
     return busy and longest <= target.device.loop_iterations
 
@@ -138,5 +131,5 @@ define(
     ANY,
     traits=Traits(moves=True, range=among_operands),
 )
-define(JOIN, _infer_join, (row_major("join_windows", _join, _too_long),), dtypes=ANY)
+define(JOIN, _infer_join, (row_major("join_windows", _join),), dtypes=ANY)
 define(JOIN_ALONG, _infer_join, (row_major("join_along", _join_along, fuses=False),), dtypes=ANY)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import prod
 
 import numpy as np
 
 from ....runtime.plan.storage import WORD
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops.base import element_bytes, slice_count
-from ...ops.lines import group_size, merged
-from ...ops.reduce import REDUCTIONS, axes, nan_by_place
+from ...ops.lines import group_size
+from ...ops.reduce import REDUCTIONS, as_images, axes, nan_by_place
 from ...ops.weights import stored_bits
 from ...target import Target
 from ..decompose.decomposition import Decomposition
@@ -127,8 +126,10 @@ def split_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
     for op in graph.ops:
         if target.on_processor or op.name not in REDUCTIONS:
             continue
-        image = None if _of_images(op) else _as_images(op)
-        if image is None and not _of_images(op):
+        of_images = _of_images(op)
+        large = op.operand(0).elements > LARGEST_IMAGE
+        image = as_images(op) if large and not of_images else None
+        if image is None and not of_images:
             continue
         reason = nan_by_place(op, target)
         if reason is not None:
@@ -139,7 +140,8 @@ def split_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
         parts, reduced = _parts(op, target), axes(op)
         steps: list[tuple[int, ...]] = [(1, 2)] if parts == 1 else [(1,), (2,)]
         steps += [(3,)] if 3 in reduced else []
-        yield Attempt((op,), "it has enough work-items as it is" if len(steps) == 1 else None)
+        whole = image is None and len(steps) == 1
+        yield Attempt((op,), "it has enough work-items as it is" if whole else None)
         if len(steps) > 1:
             _split(graph, op, parts, steps)
 
@@ -152,20 +154,6 @@ def _of_images(op: Op) -> bool:
     reduced = set(axes(op))
     most = LARGEST_ROW if 3 in reduced else LARGEST_IMAGE
     return {1, 2} <= reduced <= {1, 2, 3} and x.elements > most
-
-
-def _as_images(op: Op) -> Shape | None:
-    """The shape of images that a large tensor of floats is if rows and columns are reduced; None
-    if it is none, or if there are more results than values in each.
-    """
-    x = op.operand(0)
-    shape, reduced = merged(x.shape, axes(op))
-    if x.dtype != "float32" or x.elements <= LARGEST_IMAGE or len(reduced) != 1:
-        return None
-    (axis,) = reduced
-    if axis == len(shape) - 1 or shape[axis] <= op.output.elements:
-        return None
-    return prod(shape[:axis]), shape[axis], 1, prod(shape[axis + 1 :])
 
 
 def _see_images(graph: Graph, op: Op, shape: Shape) -> Op:
@@ -183,16 +171,10 @@ def _see_images(graph: Graph, op: Op, shape: Shape) -> Op:
 
 
 def _parts(op: Op, target: Target) -> int:
-    """How many parts of equal size the pixels are split into; 1 if that does not pay.
-
-    A driver may end loops over more of them.
-    """
+    """How many parts of equal size the pixels are split into; 1 if that does not pay."""
     batch, height, width, channels = op.operand(0).shape
     pixels, slices = height * width, batch * slice_count(channels, target)
     items = group_size(pixels, target)
-    fewest = -(-pixels // target.device.loop_iterations)
-    if fewest > 1:
-        return next(count for count in range(fewest, pixels + 1) if pixels % count == 0)
     if slices * items >= target.device.work_items or pixels < MIN_PIXELS * items:
         return 1
     most = target.device.work_items // slices

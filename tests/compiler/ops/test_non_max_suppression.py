@@ -25,5 +25,5 @@ def compiled(boxes: int, most: int, device: str) -> None:
 def test_too_many_iterations_are_refused_where_the_driver_ends_loops() -> None:
     compiled(2000, 15, "llvmpipe")
     compiled(2000, 17, "gpu")
-    with pytest.raises(UnsupportedError, match="2000 boxes may take 70017 iterations, but the"):
+    with pytest.raises(UnsupportedError, match="may take 70017 iterations, but the driver"):
         compiled(2000, 17, "llvmpipe")

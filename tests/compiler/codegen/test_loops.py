@@ -1,0 +1,113 @@
+"""A driver ends long loops: those of all kernels are counted, and what is too long is on LiteRT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from agreement import difference, run
+from graphs import Value, call, ints, model, number, typed, x, xi
+
+from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
+from tflgpu.compiler.codegen.control import head
+from tflgpu.compiler.language import Name, Number
+from tflgpu.compiler.language.statement import If, Statement, While, body
+from tflgpu.compiler.litert.reference import Reference
+
+SHORT, LONG = 64999, 65537
+Fallback = Literal["litert", "none"]
+ALONG_ROWS = {"keep_dims": True}
+
+
+def product(size: int) -> Value:
+    return call("BATCH_MATMUL", x(2, size), x(size, 3), adj_x=False, adj_y=False)
+
+
+def sums(size: int) -> Value:
+    along = number(1, "int32")
+    return call("CUMSUM", x(2, size), along, exclusive=False, reverse=False)
+
+
+def place(size: int) -> Value:
+    return typed("int32", "ARG_MAX", x(2, size), number(1, "int32"), output_type="int32")
+
+
+def pool(size: int) -> Value:
+    window = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "filter_height": 1}
+    return call("AVERAGE_POOL_2D", x(1, 1, size + 8, 4), filter_width=size, **window)
+
+
+def total(size: int) -> Value:
+    return typed("int32", "SUM", xi(2, size, 3), ints(1), **ALONG_ROWS)
+
+
+def compiled(value: Value, fallback: Fallback, device: str = "llvmpipe") -> CompiledModel:
+    options = Options(target="glsl", device=device, fallback=fallback)
+    return pipeline.build(model({"y": value}).content, options)
+
+
+@pytest.mark.parametrize("kind", [product, sums, place, pool, total])
+def test_too_many_iterations(kind: Callable[[int], Value]) -> None:
+    assert compiled(kind(SHORT), "none").plan.dispatches
+    assert compiled(kind(LONG), "none", "gpu").plan.dispatches
+    with pytest.raises(UnsupportedError, match=r"655\d\d"):
+        compiled(kind(LONG), "none")
+
+
+def loop(rounds: int, *inner: Statement) -> Statement:
+    (found,) = head("i", rounds).over(body(*inner), "").items
+    return found
+
+
+def test_inner_loops_count_each_time() -> None:
+    """Compilers write out short ones; neighbouring work-items may take different branches."""
+    either = If(Name("a") < 1, body(loop(5)), body(loop(7)))
+    assert body(loop(10), loop(20, loop(30))).iterations == 10 + 20 * 31
+    assert body(loop(100, loop(4)), loop(4, loop(5))).iterations == 100 + 4 * 6
+    assert body(loop(2, either), While(Name("a") < 1, body())).iterations == 2 * 13 + 32
+
+
+def test_templates_say_how_long_a_range_is_if_numbers_do_not() -> None:
+    assert head("i", Name("gx"), Number(100), 8).most == 13
+    assert head("i", Name("y0"), Name("y1"), long=7).most == 7
+    with pytest.raises(TypeError, match="does not say how `long` it is"):
+        head("i", Name("y0"), Name("y1")).over(body(), "")
+
+
+def check(value: Value, fallback: Fallback, device: str, folder: Path) -> CompiledModel:
+    made, found = model({"y": value}), compiled(value, fallback)
+    (expected,) = Reference(made.content).run(made.inputs)
+    (result,) = run(found, device, folder, made.inputs).values()
+    assert difference(result, expected) is None
+    return found
+
+
+def test_they_run_on_litert(tmp_path: Path, opengl_device: str) -> None:
+    (finding,) = check(sums(LONG), "litert", opengl_device, tmp_path).fallback
+    reason = "the loops of CUMSUM may take 65537 iterations, but the driver ends them after 65000"
+    assert (finding.operator, finding.reason) == ("CUMSUM", reason)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((1, 70001, 3), (1,)),
+        ((2, 70001, 1, 3), (1, 2)),
+        ((3, 264001), (1,)),
+        ((2, 2, 65536), (1, 2)),
+        ((2, 8, 128, 128, 4), (1, 2, 3)),
+        ((8, 128, 128, 4), (0, 1, 2)),
+    ],
+)
+def test_work_items_reduce_long_lines_together(
+    tmp_path: Path, opengl_device: str, shape: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
+    """Also such that cannot be divided into parts of equal size."""
+    check(
+        call("MEAN", x(*shape, draw="positive"), ints(*axes), **ALONG_ROWS),
+        "none",
+        opengl_device,
+        tmp_path,
+    )
