@@ -16,6 +16,9 @@ GLSL_LANES = 4
 """Lanes of a vector in GLSL."""
 GLSL = "gpu"
 """The default profile for GLSL, as OpenGL reports too little about a device to choose one."""
+LEAST_BINDING = 1 << 27
+"""Bytes of a buffer that every device lets kernels have: MAX_SHADER_STORAGE_BLOCK_SIZE in OpenGL ES
+3.1, maxStorageBufferRange in Vulkan 1.0."""
 WEBGPU = "webgpu"
 """The default profile for WebGPU, whose limits every adapter has."""
 
@@ -29,16 +32,22 @@ def choose_profile(device: str, target: str) -> Profile:
     if names_profile(device):
         return _guaranteed(_named(device, target), target)
     if target != "opencl" and device == "auto":
-        return profile(WEBGPU if target == "wgsl" else GLSL)
+        return _guaranteed(profile(WEBGPU if target == "wgsl" else GLSL), target)
     try:
-        return _guaranteed(profile_for(select_device(device, target)), target)
+        info = select_device(device, target)
+        return _guaranteed(profile_for(info), target, max(info.max_allocation, LEAST_BINDING))
     except DeviceError as error:
         names = ", ".join(profiles())
         raise DeviceError(f"{error}\nor compile for a device profile: {names}") from error
 
 
-def _guaranteed(chosen: Profile, target: str) -> Profile:
-    """A profile within the limits of the target: programs get no more of WebGPU unless they ask."""
+def _guaranteed(chosen: Profile, target: str, binding: int = LEAST_BINDING) -> Profile:
+    """A profile within the limits of the target, whose devices bind so many bytes.
+
+    Programs get no more of WebGPU than the least unless they ask.
+    """
+    if target in ("glsl", "vulkan"):
+        return replace(chosen, max_binding=min(chosen.max_binding, binding))
     if target != "wgsl":
         return chosen
     limits = profile(WEBGPU)

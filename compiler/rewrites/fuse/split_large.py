@@ -28,13 +28,14 @@ def split_large_weights(graph: Graph, target: Target) -> Iterator[Attempt]:
 
         y = FULLY_CONNECTED(x, w[100000,512])
         becomes   p = FULLY_CONNECTED(x, w[:60000])   q = FULLY_CONNECTED(x, w[60000:])
-                  y = CONCATENATION(p, q)
+                  y = CONCATENATION(p, q)             likewise CONV_2D
 
         y = GATHER(table[100000,512], i)
         becomes   p = GATHER(table[:60000], i)   q = GATHER(table[60000:], clamp(i - 60000))
                   y = SELECT_V2(i < 60000, p, q)
 
-    WebGPU guarantees 128 MiB, which tables of the words of a language pass.
+    WebGPU, OpenGL ES and Vulkan guarantee 128 MiB, which tables of the words of a language pass,
+    and the last layers of VGG.
 
     After layers are joined, and before elementwise operators are fused.
     """
@@ -48,19 +49,23 @@ def split_large_weights(graph: Graph, target: Target) -> Iterator[Attempt]:
         if rows:
             places = [*range(0, weights.shape[0], rows), weights.shape[0]]
             here = Decomposition(graph, op, target)
-            split = _layer if op.name == "FULLY_CONNECTED" else _gather
+            split = _gather if op.name == "GATHER" else _layer
             here.apply(split(here, places))
 
 
 def _weights(op: Op) -> Tensor | None:
     """The constant of which each row has to do with other elements of the result, if any."""
-    if op.name == "FULLY_CONNECTED":
+    if op.name == "FULLY_CONNECTED" or (op.name == "CONV_2D" and _ungrouped(op)):
         found = op.operand(1)
     elif op.name == "GATHER" and not op.attrs.get("axis") and not op.attrs.get("batch_dims"):
         found = op.operand(0)
     else:
         return None
     return found if found.constant and found.elements else None
+
+
+def _ungrouped(op: Op) -> bool:
+    return op.operand(0).shape[-1] == op.operand(1).shape[-1]
 
 
 def _row(op: Op, weights: Tensor, target: Target) -> int:
@@ -77,7 +82,7 @@ def _layer(here: Decomposition, places: Sequence[int]) -> Tensor:
     parts = []
     for ends in pairwise(places):
         operands = x, _rows(weights, *ends), bias and _rows(bias, *ends)
-        parts.append(here.add("FULLY_CONNECTED", *operands, **here.op.attrs))
+        parts.append(here.add(here.op.name, *operands, **here.op.attrs))
     axis = len(here.op.output.shape) - 1
     return here.add("CONCATENATION", *parts, axis=axis)
 

@@ -13,7 +13,7 @@ from paths import DIGITS_MODEL, PROFILES
 
 from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import Profile, profile, profiles
-from tflgpu.compiler.devices.attached import match
+from tflgpu.compiler.devices.attached import choose_profile, match
 from tflgpu.runtime.launch.device import DeviceInfo
 
 CPU = (PROFILES / "cpu.toml").read_text(encoding="utf-8")
@@ -75,6 +75,14 @@ def test_the_profile_of_a_device(said: dict[str, Any], name: str, because: str |
     found = match(device(**said))
     assert found.profile.name == name
     assert because is None or str(found.rule) == because
+
+
+@pytest.mark.parametrize("target", ["glsl", "vulkan", "wgsl"])
+@pytest.mark.parametrize("name", ["auto", "adreno"])
+def test_kernels_bind_no_more_than_every_device_of_the_target_allows(name: str, target: str) -> None:
+    """128 MiB, in OpenGL ES, Vulkan and WebGPU; OpenCL guarantees a share of the memory."""
+    assert choose_profile(name, target).max_binding == 1 << 27
+    assert choose_profile("adreno", "opencl").max_binding > 1 << 27
 
 
 def test_every_profile_can_be_read_and_is_for_something() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import difference
+from cases.convolutions import window
 from devices import own_profile
 from graphs import Value, call, known, model, number, w, x, xi
 from rewriting import BEFORE
@@ -50,6 +51,16 @@ def test_a_layer_becomes_one_for_each_range_of_outputs() -> None:
     assert rewritten(value, 63 * 6 * 4)[1] == ["a few of its rows are as large"]
 
 
+def test_a_convolution_becomes_one_for_each_range_of_outputs() -> None:
+    value = call("CONV_2D", x(1, 7, 7, 4), w(100, 3, 3, 4), w(100), **window())
+    assert rewritten(value, 64 * 37 * 4) == (
+        "CONV_2D [1, 7, 7, 4] [64, 3, 3, 4] [64]\n"
+        "CONV_2D [1, 7, 7, 4] [36, 3, 3, 4] [36]\n"
+        "CONCATENATION [1, 7, 7, 64] [1, 7, 7, 36]",
+        [None],
+    )
+
+
 def test_a_table_becomes_one_for_each_range_of_rows() -> None:
     found, _ = rewritten(call("GATHER", w(100, 3), xi(7), axis=0), 64 * 3 * 4)
     assert found == (
@@ -70,8 +81,9 @@ def test_a_table_becomes_one_for_each_range_of_rows() -> None:
         call("GATHER", w(3, 100), xi(7), axis=1),
         call("GATHER", x(100, 3), xi(7), axis=0),
         call("MUL", x(100, 3), w(100, 3)),
+        call("CONV_2D", x(1, 7, 7, 4), w(100, 3, 3, 2), w(100), **window()),
     ],
-    ids=["not along rows", "not a constant", "another operator"],
+    ids=["not along rows", "not a constant", "another operator", "groups"],
 )
 def test_others_stay(value: Value) -> None:
     assert rewritten(value, 64)[1] == []
