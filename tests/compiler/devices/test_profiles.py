@@ -79,7 +79,7 @@ def test_the_profile_of_a_device(said: dict[str, Any], name: str, because: str |
 
 @pytest.mark.parametrize("target", ["glsl", "vulkan", "wgsl"])
 @pytest.mark.parametrize("name", ["auto", "adreno"])
-def test_kernels_bind_no_more_than_every_device_of_the_target_allows(name: str, target: str) -> None:
+def test_kernels_bind_no_more_than_every_device_allows(name: str, target: str) -> None:
     """128 MiB, in OpenGL ES, Vulkan and WebGPU; OpenCL guarantees a share of the memory."""
     assert choose_profile(name, target).max_binding == 1 << 27
     assert choose_profile("adreno", "opencl").max_binding > 1 << 27
