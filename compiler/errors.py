@@ -67,8 +67,15 @@ class UnsupportedError(TflgpuError):
         super().__init__(f"{count} operator{'s' * (count > 1)} cannot run on the device:\n{lines}")
 
 
-class LongLoopError(UnsupportedError):
-    """The driver would end the loops of kernels, which is known once these are generated."""
+class UnfitKernelError(UnsupportedError):
+    """Kernels do not fit the device, which is known once they are generated.
+
+    `findings` has the first reason for each operator, in the order of the model file.
+    """
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        first = {finding.index: finding for finding in reversed(findings)}
+        super().__init__([first[index] for index in sorted(first)])
 
 
 class WorkerError(TflgpuError, RuntimeError):

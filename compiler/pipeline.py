@@ -22,10 +22,10 @@ from .emit.variant_name import name_of
 from .emit.weights import Weights
 from .errors import (
     Finding,
-    LongLoopError,
     ModelError,
     ModelFileError,
     OptionError,
+    UnfitKernelError,
     UnsupportedError,
 )
 from .events import Event
@@ -90,19 +90,19 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     target = target_of(options)
     sizing = TableSizing(table, target) if table else Sizing()
     choices = each_choice(model, options)
-    long: dict[int, Finding] = {}
+    unfit: dict[int, Finding] = {}
     while True:
-        chosen = (select(model, choice, target, progress, long=long) for choice in choices)
+        chosen = (select(model, choice, target, progress, unfit=unfit) for choice in choices)
         try:
             compiled = generate_plan(
                 chosen, options, target, _name(model), digest, sizing, progress, choices
             )
             break
-        except LongLoopError as error:
+        except UnfitKernelError as error:
             found = {finding.index: finding for finding in error.findings}
-            if options.fallback == "none" or found.keys() <= long.keys():
+            if options.fallback == "none" or found.keys() <= unfit.keys():
                 raise
-            long |= found
+            unfit |= found
     metadata, fault = _metadata(model)
     if fingerprint(model) != digest:
         name = compiled.plan.model
@@ -119,13 +119,13 @@ def select(
     progress: Progress = silent,
     observe: Observer = unobserved,
     events: list[Event] | None = None,
-    long: Mapping[int, Finding] = MappingProxyType({}),
+    unfit: Mapping[int, Finding] = MappingProxyType({}),
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
     The options are those of a single choice. Events are appended to `events`, if given,
-    even if an UnsupportedError is raised. `long` says which operators LiteRT runs because the
-    driver would end their loops, by index.
+    even if an UnsupportedError is raised. `unfit` says, by index, which operators LiteRT runs
+    because their kernels would not fit the device.
     """
     events = [] if events is None else events
     _check_passes(options.disable_passes)
@@ -135,7 +135,7 @@ def select(
     graph = read(model, shapes, options.signature_key or None)
     operators = len(graph)
     observe("read", graph)
-    chosen = {**long, **chosen_by_user(graph, options.fallback_ops)}
+    chosen = {**unfit, **chosen_by_user(graph, options.fallback_ops)}
     custom = named_operators(graph, options.custom_ops)
     # Half precision holds whole numbers up to 2048 only.
     quantized = {op.index for op in graph.ops if is_quantized(op)}

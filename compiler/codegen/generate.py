@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.storage import WORD
-from ..errors import SPLIT, Finding, LongLoopError
+from ..errors import SPLIT, Finding, UnfitKernelError
 from ..ir import Op, Origin, Tensor
 from ..ir.short_names import short_names, with_short_names
 from ..language.comment import comment, in_comment
@@ -77,7 +77,7 @@ def generate(
 ) -> Kernels:
     """Render the launches of sized operators.
 
-    `progress` is called after each operator. LongLoopError if the driver would end loops,
+    `progress` is called after each operator. UnfitKernelError if the driver would end loops,
     RenderError if a template fails, which is a bug in tflgpu.
     """
     order = tuple(order)
@@ -85,7 +85,7 @@ def generate(
     launches: list[GeneratedLaunch] = []
     numbers: dict[KernelSource, int] = {}
     host_steps: dict[Op, int] = {}
-    long: dict[int, Finding] = {}
+    unfit: list[Finding] = []
     for sized in order:
         op = sized.op
         if op.name == LITERT:
@@ -94,7 +94,7 @@ def generate(
             layouts, joint = _places(sized, launch, allocation)
             rendered = render(op, launch, sized.implementation, target, layouts, joint, shown)
             if rendered.iterations > target.device.loop_iterations:
-                long |= _too_long(op, rendered.iterations, target.device.loop_iterations)
+                unfit += findings(op, _too_long(op, rendered.iterations, target))
             rendered = _counted(rendered, allocation)
             number = numbers.setdefault(rendered.source, len(numbers))
             reads = sized.implementation.reads
@@ -102,8 +102,8 @@ def generate(
             packed = launch.packed.values()
             launches.append(GeneratedLaunch(op, reads, packed, rendered, number, limits))
         progress()
-    if long:
-        raise LongLoopError([long[index] for index in sorted(long)])
+    if unfit:
+        raise UnfitKernelError(unfit)
     if target.language.compiled_at_start:
         launches, numbers = _with_shared(launches, target.device.max_arguments)
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
@@ -121,14 +121,17 @@ def generate(
     return Kernels(tuple(launches), tuple(records), sources, comments, host_steps)
 
 
-def _too_long(op: Op, iterations: int, limit: int) -> dict[int, Finding]:
-    """Why the driver would end a kernel's loops, for each operator that it computes, by index."""
-    reason = (
+def _too_long(op: Op, iterations: int, target: Target) -> str:
+    return (
         f"the loops of {computed(op)} may take {iterations} iterations, but the driver ends them "
-        f"after {limit}"
+        f"after {target.device.loop_iterations}"
     )
+
+
+def findings(op: Op, reason: str) -> list[Finding]:
+    """Why the kernel of an operator does not fit, for each operator of the model in it."""
     origins = op.origins or (Origin(op.index, op.name),)
-    return {each.index: Finding(each.index, each.name, reason, SPLIT) for each in origins}
+    return [Finding(each.index, each.name, reason, SPLIT) for each in origins]
 
 
 def _places(

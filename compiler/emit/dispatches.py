@@ -12,8 +12,8 @@ import numpy as np
 
 from ...runtime.plan.records import Dispatch, IndexCheck
 from ...runtime.plan.storage import WORD
-from ..codegen.generate import GeneratedLaunch, Kernels, computed
-from ..errors import Finding, UnsupportedError
+from ..codegen.generate import GeneratedLaunch, Kernels, computed, findings
+from ..errors import UnfitKernelError
 from ..ir import Array, Op, Origin, Tensor
 from ..memory.allocation import Allocation
 from ..ops import OPS
@@ -25,24 +25,23 @@ from .weights import Weights, without_denormals
 def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tuple[Dispatch, ...]:
     """The dispatches of all launches; their constants are added to `weights`.
 
-    UnsupportedError for all that bind more of a buffer than the device takes.
+    UnfitKernelError for all that bind more of a buffer than the device takes.
     """
     found = tuple(_dispatch(launch, allocation, weights) for launch in kernels.launches)
     most = allocation.target.device.max_binding
     large = [
-        Finding(
-            launch.op.index,
-            launch.op.name,
-            f"a kernel of it gets {argument.size} bytes of {_named(launch, tensors)} in one "
-            f"buffer, of {most} that the device profile {allocation.target.device.name} allows",
-            "run it on LiteRT: fallback_ops, --fallback-op",
-        )
+        finding
         for launch, dispatch in zip(kernels.launches, found, strict=True)
         for tensors, argument in zip(launch.rendered.tensors, dispatch.arguments, strict=False)
         if argument.size > most
+        for finding in findings(
+            launch.op,
+            f"a kernel of it gets {argument.size} bytes of {_named(launch, tensors)} in one "
+            f"buffer, of {most} that the device profile {allocation.target.device.name} allows",
+        )
     ]
     if large:
-        raise UnsupportedError(large)
+        raise UnfitKernelError(large)
     return found
 
 

@@ -121,11 +121,14 @@ def test_numbers(tmp_path: Path, webgpu_device: str) -> None:
             session.run(wrong, check=True)
 
 
-def test_what_cannot_be_split_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        UnsupportedError, match=r"of the tensor y/constant0 in one buffer, of 16777216"
-    ):
-        built({"y": call("MUL", x(1), w(4500, 1024))}, small(tmp_path), tmp_path)
+def test_what_cannot_be_split_is_named_or_runs_on_litert(tmp_path: Path) -> None:
+    made = model({"y": call("MUL", x(1), w(4500, 1024))})
+    options = Options(target="wgsl", device=small(tmp_path), fallback="none")
+    reason = "of the tensor y/constant0 in one buffer, of 16777216"
+    with pytest.raises(UnsupportedError, match=reason):
+        pipeline.build(made.content, options)
+    (finding,) = pipeline.build(made.content, replace(options, fallback="litert")).fallback
+    assert finding.operator == "MUL" and reason in finding.reason
 
 
 @pytest.mark.slow
