@@ -41,7 +41,8 @@ class Decomposition:
 
         If all operands are constants, the results are computed at once instead.
         """
-        stem = f"{self.op.output.name}/{name.lower()}{self._count}"
+        own = name.removeprefix("tflgpu.").lower()
+        stem = f"{self.op.output.name}/{own}{self._count}"
         self._count += 1
         results = tuple(Tensor(f"{stem}.{i}", (), dtype) for i, dtype in enumerate(dtypes))
         op = Op(name, inputs, results, attrs, self.op.index)

@@ -17,7 +17,6 @@ from ...ops.fully_connected import OF_BLOCKS
 from ...ops.rotation import NAME as ROTATION
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
-from ..slices import slice_of
 from .update_in_place import UPDATE
 
 
@@ -174,7 +173,7 @@ def _join(graph: Graph, projections: Sequence[Projection]) -> None:
         graph.add(Op(steps[0].name, (value, *operands), (scaled,), dict(steps[0].attrs), index))
         value = scaled
     for output, start in zip(outputs, accumulate(sizes, initial=0), strict=False):
-        graph.add(slice_of(value, (*(0 for _ in rows), start), output, index))
+        graph.add(_slice_of(value, (*(0 for _ in rows), start), output, index))
 
 
 def _joined(name: str, tables: Sequence[Tensor]) -> Tensor:
@@ -256,7 +255,14 @@ def _join_rotations(graph: Graph, first: Op, second: Op) -> None:
     for op in (first, second, *slices):
         assert op is not None
         graph.remove(op)
-    graph.add(slice_of(source.operand(0), begin.tolist(), both, source.index))
+    graph.add(_slice_of(source.operand(0), begin.tolist(), both, source.index))
     graph.add(Op(ROTATION, (both, *first.inputs[1:]), (turned,), dict(first.attrs), first.index))
     for op, start in ((first, 0), (second, sizes[0])):
-        graph.add(slice_of(turned, (*(0 for _ in rows), start), op.output, op.index))
+        graph.add(_slice_of(turned, (*(0 for _ in rows), start), op.output, op.index))
+
+
+def _slice_of(whole: Tensor, begin: Sequence[int], part: Tensor, index: int) -> Op:
+    """The operator that copies a part of a tensor from a corner on into a tensor of its size."""
+    corner = constant(f"{part.name}/start", np.array(begin, np.int32))
+    extent = constant(f"{part.name}/size", np.array(part.shape, np.int32))
+    return Op("SLICE", (whole, corner, extent), (part,), {}, index)

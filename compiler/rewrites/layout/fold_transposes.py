@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...ir import Graph, Op, Tensor, constant
+from ...ir import Graph, Op, Tensor
 from ...ops.reduce import REDUCTIONS, axes
 from ...ops.transpose import permutation
 from ...target import Target
+from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Declined, graph_rewrite, rewrite
 
 
@@ -32,7 +33,8 @@ def fold_transpose_into_reduction(graph: Graph, target: Target) -> Iterator[Atte
         reason = None if keeps_order(transpose, op) else "the remaining axes change their order"
         yield Attempt((transpose, op), reason)
         if reason is None:
-            _fold(graph, transpose, op)
+            here = Decomposition(graph, op, target)
+            here.apply(_fold(here, transpose))
 
 
 def keeps_order(transpose: Op, op: Op) -> bool:
@@ -43,17 +45,11 @@ def keeps_order(transpose: Op, op: Op) -> bool:
     return left == sorted(left)
 
 
-def _fold(graph: Graph, transpose: Op, op: Op) -> None:
-    order, source, result = permutation(transpose), transpose.operand(0), op.output
-    own = np.array(sorted(order[axis] for axis in axes(op)), np.int32)
-    shape = tuple(1 if axis in own else size for axis, size in enumerate(source.shape))
-    kept = Tensor(f"{result.name}/kept", shape, result.dtype, quantization=result.quantization)
-    graph.set_outputs(op, (kept,))
-    op.attrs = {**op.attrs, "keep_dims": True}
-    graph.set_inputs(op, (source, constant(f"{result.name}/axes", own)))
-    if not graph.is_used(transpose.output):
-        graph.remove(transpose)
-    graph.add(Op("RESHAPE", (kept,), (result,), {"new_shape": result.shape}, op.index))
+def _fold(here: Decomposition, transpose: Op) -> Tensor:
+    op, order, source = here.op, permutation(transpose), transpose.operand(0)
+    own = here.constant(sorted(order[axis] for axis in axes(op)), "int32")
+    kept = here.add(op.name, source, own, **{**op.attrs, "keep_dims": True})
+    return here.reshape(kept, op.output.shape)
 
 
 @rewrite("TRANSPOSE", "RESHAPE", "FULLY_CONNECTED")

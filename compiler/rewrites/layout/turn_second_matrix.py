@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from ...ir import Graph, Op, Tensor, constant
+from ...ir import Graph, Op, Tensor
 from ...ops.batch_matmul import matrices
 from ...target import Target
+from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
 
 PAYS = 4
@@ -30,7 +29,8 @@ def turn_second_matrix(graph: Graph, target: Target) -> Iterator[Attempt]:
             reason = _reason(op, target)
             yield Attempt((op,), reason)
             if reason is None:
-                _turn(graph, op)
+                here = Decomposition(graph, op, target)
+                here.apply(_turned(here))
 
 
 def _reason(op: Op, target: Target) -> str | None:
@@ -46,12 +46,8 @@ def _reason(op: Op, target: Target) -> str | None:
     return None
 
 
-def _turn(graph: Graph, op: Op) -> None:
-    second = op.operand(1)
-    rank = len(second.shape)
-    order = (*range(rank - 2), rank - 1, rank - 2)
-    turned = Tensor(f"{op.output.name}/turned", tuple(second.shape[axis] for axis in order))
-    axes = constant(f"{op.output.name}/order", np.array(order, np.int32))
-    graph.add(Op("TRANSPOSE", (second, axes), (turned,), {}, op.index))
-    graph.set_inputs(op, (op.operand(0), turned))
-    op.attrs = {**op.attrs, "adj_y": False}
+def _turned(here: Decomposition) -> Tensor:
+    first, second = here.op.operand(0), here.op.operand(1)
+    *outer, rows, columns = range(len(second.shape))
+    turned = here.transpose(second, (*outer, columns, rows))
+    return here.add(here.op.name, first, turned, **{**here.op.attrs, "adj_y": False})

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from ...ir import Graph, Op, Tensor, constant
+from ...ir import Op, Tensor
 from ...ops.elementwise import is_literal
-from .attention_operands import four_axes, reshaped, turned
+from ..decompose.decomposition import Decomposition
+from .attention_operands import four_axes
 
 SWALLOWS = -1e9
 """The largest number that hides a score it is added to: the next ones in float32 are 64 apart."""
@@ -48,32 +47,20 @@ def hiding(op: Op, fill: Tensor, *, kept: bool) -> Mask | None:
     return Mask(condition, (0.0, low) if kept else (low, 0.0))
 
 
-def sum_of_masks(graph: Graph, masks: Sequence[Mask], name: str, index: int) -> Tensor:
+def sum_of_masks(here: Decomposition, masks: Sequence[Mask]) -> Tensor:
     """What masks add, with queries in the last axis."""
-    total: Tensor | None = None
-    for place, mask in enumerate(masks):
-        added = _added(graph, mask, f"{name}/mask{place}/added", index)
-        own = reshaped(graph, added, four_axes(added.shape), f"{name}/mask{place}", index)
-        if total is not None:
-            both = Tensor(f"{name}/masks{place}", np.broadcast_shapes(total.shape, own.shape))
-            graph.add(Op("ADD", (total, own), (both,), {}, index))
-            own = both
-        total = own
-    assert total is not None
+    added = [_added(here, mask) for mask in masks]
+    total, *others = (here.reshape(each, four_axes(each.shape)) for each in added)
+    for other in others:
+        total = here.add("ADD", total, other)
     *outer, queries, keys = total.shape
     if 1 in (queries, keys):
-        return reshaped(graph, total, (*outer, keys, queries), f"{name}/mask", index)
-    return turned(graph, total, f"{name}/mask", index)
+        return here.reshape(total, (*outer, keys, queries))
+    return here.transpose(total, (0, 1, 3, 2))
 
 
-def _added(graph: Graph, mask: Mask, name: str, index: int) -> Tensor:
-    condition = mask.tensor
+def _added(here: Decomposition, mask: Mask) -> Tensor:
     if mask.choices is None:
-        return condition
-    choices = [np.array(each, np.float32) for each in mask.choices]
-    if condition.data is not None:
-        return constant(name, np.where(condition.data, *choices))
-    added = Tensor(name, condition.shape)
-    operands = (constant(f"{name}/{place}", each) for place, each in enumerate(choices))
-    graph.add(Op("SELECT_V2", (condition, *operands), (added,), {}, index))
-    return added
+        return mask.tensor
+    choices = map(here.constant, mask.choices)
+    return here.add("SELECT_V2", mask.tensor, *choices, dtype="float32")

@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
-from ...ir import Array, Graph, Op, Shape, Tensor, constant
+from ...ir import Array, Graph, Shape, Tensor
 from ...ops.attention import Heads
-from ..slices import slice_of
+from ..decompose.decomposition import Decomposition
 from .moved_elements import sources
 
 
@@ -85,45 +85,17 @@ def _lies(
     return bool(np.array_equal(expected, places))
 
 
-def part_of(graph: Graph, operand: Operand, batch: int, name: str, index: int) -> Tensor:
+def part_of(here: Decomposition, operand: Operand, batch: int) -> Tensor:
     """The operand with its heads as the kernel expects them."""
     heads, source = operand.heads, operand.tensor
+    if heads.outer and not operand.turned:
+        return here.reshape(source, (batch, heads.count, heads.rows, heads.depth))
     if heads.outer:
-        shape: Shape = (batch, heads.count, heads.rows, heads.depth)
-        if not operand.turned:
-            return reshaped(graph, source, shape, name, index)
-        columns = reshaped(graph, source, (*shape[:2], shape[3], shape[2]), name, index)
-        return turned(graph, columns, f"{name}/rows", index)
+        columns = here.reshape(source, (batch, heads.count, heads.depth, heads.rows))
+        return here.transpose(columns, (0, 1, 3, 2))
     channels = source.elements // (batch * heads.rows)
-    rows = reshaped(graph, source, (batch, heads.rows, channels), name, index)
-    size = heads.count * heads.depth
-    if size == channels:
-        return rows
-    part = Tensor(f"{name}/part", (batch, heads.rows, size))
-    graph.add(slice_of(rows, (0, 0, operand.start), part, index))
-    return part
-
-
-def reshaped(graph: Graph, tensor: Tensor, shape: Shape, name: str, index: int) -> Tensor:
-    """A tensor in another shape, for which a RESHAPE is added unless it is a constant."""
-    if tensor.shape == shape:
-        return tensor
-    if tensor.data is not None:
-        return constant(name, tensor.data.reshape(shape))
-    result = Tensor(name, shape)
-    graph.add(Op("RESHAPE", (tensor,), (result,), {"new_shape": shape}, index))
-    return result
-
-
-def turned(graph: Graph, tensor: Tensor, name: str, index: int) -> Tensor:
-    """A tensor of four axes with the last two exchanged, by a TRANSPOSE unless it is a constant."""
-    if tensor.data is not None:
-        return constant(name, tensor.data.swapaxes(-1, -2).copy())
-    *outer, rows, columns = tensor.shape
-    result = Tensor(name, (*outer, columns, rows))
-    order = constant(f"{name}/order", np.array((0, 1, 3, 2), np.int32))
-    graph.add(Op("TRANSPOSE", (tensor, order), (result,), {}, index))
-    return result
+    rows = here.reshape(source, (batch, heads.rows, channels))
+    return here.slice(rows, (0, 0, operand.start), (batch, heads.rows, heads.count * heads.depth))
 
 
 def without_ones(shape: Shape) -> Shape:

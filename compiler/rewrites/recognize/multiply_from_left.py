@@ -20,16 +20,16 @@ heads (arXiv 2003.02436) mix so the scores of attention:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from math import prod
-from typing import Any
 
-from ...ir import Graph, Op, Shape, Tensor, constant
+from ...ir import Graph, Op, Tensor
 from ...ops.conv import groups, window
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.softmax import softmax_axis
 from ...ops.transpose import permutation
 from ...target import Target
+from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
 
 
@@ -51,7 +51,8 @@ def multiply_from_left(graph: Graph, target: Target) -> Iterator[Attempt]:
             yield Attempt((transpose, *steps, back), filled)
         else:
             yield Attempt((transpose, *steps, back))
-            _multiply(graph, transpose, steps, back, axis)
+            here = Decomposition(graph, back, target)
+            here.apply(_build(here, transpose.operand(0), steps, axis))
 
 
 def _channels(op: Op) -> int | None:
@@ -113,67 +114,23 @@ def _is_layer(op: Op) -> bool:
     return plain and op.output.shape[:-1] == op.operand(0).shape[:-1]
 
 
-def _multiply(graph: Graph, transpose: Op, steps: list[Op], back: Op, axis: int) -> None:
-    value, result = transpose.operand(0), back.output
-    for op in (back, *reversed(steps), transpose):
-        graph.remove(op)
-    left = _Left(value, axis)
+def _build(here: Decomposition, value: Tensor, steps: list[Op], axis: int) -> Tensor:
+    """What layers make of a value whose channels lie before its pixels."""
+    pixels = value.shape[axis + 1 :]
     for step in steps:
+        outer, channels = value.shape[:axis], value.shape[axis]
         if _is_layer(step):
-            left.layer(step)
+            # Weights times all pixels, as if these were one axis.
+            columns = here.reshape(value, (*outer, channels, prod(pixels)))
+            weights = step.constant(1).reshape(*[1] * len(outer), step.output.shape[-1], -1)
+            rows = here.constant(weights)
+            value = here.add("BATCH_MATMUL", rows, columns, adj_x=False, adj_y=False)
+            if step.input(2) is not None:
+                value = here.add("ADD", value, here.constant(step.constant(2).reshape(-1, 1)))
         elif step.name == "SOFTMAX":
-            left.softmax(step)
+            # Along the same pixels, whose axis is one further now.
+            apart = here.reshape(value, (*outer, channels, *pixels))
+            value = here.add("SOFTMAX", apart, **{**step.attrs, "axis": softmax_axis(step) + 1})
         else:
-            left.add(step.name, step, "swapped", (left.value,), left.value.shape, step.attrs)
-    left.shaped(steps[-1], result.shape)
-    left.ops[-1].set_results((result,))
-    for op in left.ops:
-        graph.add(op)
-
-
-class _Left:
-    """The operators of a chain whose channels lie before its pixels."""
-
-    def __init__(self, value: Tensor, axis: int) -> None:
-        self.value = value
-        self.ops: list[Op] = []
-        self._axis = axis
-        self._pixels = value.shape[axis + 1 :]
-
-    def add(
-        self,
-        name: str,
-        step: Op,
-        suffix: str,
-        operands: Sequence[Tensor],
-        shape: Shape,
-        attrs: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Append an operator of a step, which gives the next value."""
-        self.value = Tensor(f"{step.output.name}/{suffix}", shape)
-        version = step.version if name == step.name else 1
-        self.ops.append(Op(name, operands, (self.value,), attrs or {}, step.index, version))
-
-    def shaped(self, step: Op, shape: Shape) -> None:
-        """The value in another shape."""
-        if self.value.shape != shape:
-            self.add("RESHAPE", step, "shaped", (self.value,), shape, {"new_shape": shape})
-
-    def layer(self, step: Op) -> None:
-        """Weights times all pixels, as if these were one axis."""
-        outer, channels = self.value.shape[: self._axis], step.output.shape[-1]
-        self.shaped(step, (*outer, self.value.shape[self._axis], prod(self._pixels)))
-        name, shape = step.operand(1).name, (*outer, channels, prod(self._pixels))
-        rows = constant(f"{name}/rows", step.constant(1).reshape(*[1] * len(outer), channels, -1))
-        attrs = {"adj_x": False, "adj_y": False}
-        self.add("BATCH_MATMUL", step, "product", (rows, self.value), shape, attrs)
-        if step.input(2) is not None:
-            bias = constant(f"{name}/bias", step.constant(2).reshape(channels, 1))
-            self.add("ADD", step, "swapped", (self.value, bias), shape)
-
-    def softmax(self, step: Op) -> None:
-        """Along the same pixels, whose axis is one further now."""
-        channels = self.value.shape[self._axis]
-        self.shaped(step, (*self.value.shape[: self._axis], channels, *self._pixels))
-        attrs = {**step.attrs, "axis": softmax_axis(step) + 1}
-        self.add("SOFTMAX", step, "swapped", (self.value,), self.value.shape, attrs)
+            value = here.add(step.name, value, **step.attrs)
+    return here.reshape(value, here.op.output.shape)

@@ -16,6 +16,7 @@ from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
 from ...ops.normalization import NAME
 from ...target import Target
+from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
 
 AFFINE = ("ADD", "MUL", "SUB")
@@ -37,7 +38,8 @@ def normalize_groups(graph: Graph, target: Target) -> Iterator[Attempt]:
         reason = f"rows of {source.shape[-1]} elements are not whole slices" if ragged else None
         yield Attempt((before, op, *steps), reason)
         if reason is None:
-            _rewrite(graph, before, op, steps)
+            here = Decomposition(graph, steps[-1], target)
+            here.apply(_build(here, before, [op, *steps[:-1]]))
 
 
 def _steps(graph: Graph, op: Op, whole: Shape) -> list[Op]:
@@ -62,24 +64,13 @@ def _of_channels(tensor: Tensor, cut: Shape, channels: int) -> bool:
     return tensor.elements == channels and tensor.shape[-2:] == cut[-2:]
 
 
-def _rewrite(graph: Graph, before: Op, op: Op, steps: list[Op]) -> None:
-    """Let operators between two reshapes compute in the shape before the first."""
-    *affine, after = steps
-    for each in (before, op, *steps):
-        graph.remove(each)
-    value, result = before.operand(0), after.output
-    read = before.output
-    for each in (op, *affine):
-        own = {"shape": read.shape} if each is op else {}
-        last = each.output is after.operand(0)
-        made = result if last else Tensor(f"{each.output.name}/whole", result.shape)
-        operands = [value if one is read else _flat(graph, one, each.index) for one in each.reads]
-        graph.add(Op(each.name, operands, (made,), {**each.attrs, **own}, each.index))
-        value, read = made, each.output
-
-
-def _flat(graph: Graph, tensor: Tensor, index: int) -> Tensor:
-    """An operand as a row; the reshape of a constant is folded later."""
-    row = Tensor(f"{tensor.name}/row", (tensor.elements,))
-    graph.add(Op("RESHAPE", (tensor,), (row,), {"new_shape": row.shape}, index))
-    return row
+def _build(here: Decomposition, before: Op, steps: list[Op]) -> Tensor:
+    """What operators between two reshapes compute in the shape before the first."""
+    value, read = before.operand(0), before.output
+    for each in steps:
+        own = {"shape": read.shape} if each is steps[0] else {}
+        operands = (
+            value if one is read else here.reshape(one, (one.elements,)) for one in each.reads
+        )
+        value, read = here.add(each.name, *operands, **{**each.attrs, **own}), each.output
+    return value

@@ -26,17 +26,18 @@ from math import prod
 
 import numpy as np
 
-from ...ir import Graph, Op, Shape, Tensor, constant
+from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
 from ...ops.attention import NAME, unsuited
 from ...ops.elementwise import is_literal
 from ...ops.softmax import softmax_axis
 from ...target import Target
+from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
 from .attention_masks import Mask, hiding, number, sum_of_masks
-from .attention_operands import Operand, four_axes, operand_of, part_of, reshaped, without_ones
+from .attention_operands import Operand, four_axes, operand_of, part_of, without_ones
 from .moved_elements import followers, sources
-from .region import needed_outside, remove_region
+from .region import needed_outside
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,6 @@ class Attention:
     scale: float
     region: tuple[Op, ...]
     """The operators it replaces."""
-    result: Tensor
     joined: bool
     """Whether the result has its heads in the channels."""
 
@@ -84,7 +84,8 @@ def recognize_attention(graph: Graph, target: Target) -> Iterator[Attempt]:
             yield Attempt((*scores.ops, second), found)
             continue
         yield Attempt(found.region)
-        _replace(graph, found, second.index)
+        here = Decomposition(graph, found.region[-1], target)
+        here.apply(_build(here, found))
 
 
 def _scores(graph: Graph, second: Op) -> Scores | None:
@@ -196,12 +197,10 @@ def _with_batch(
         return "keys and values have different heads, or values are scaled"
     if not q.heads.outer and any(not t.constant and t.elements > 1 for t in scores.factors):
         return "the factors of heads that are parts of the channels are computed"
-    region, result = [*scores.ops, second], second.output
+    region = [*scores.ops, second]
     whole = v.heads.depth % lanes == 0 or heads == 1
     joined = _joined_result(graph, second, batch, heads) if whole else []
-    if joined:
-        region += joined
-        result = joined[-1].output
+    region += joined
     masked = bool(scores.masks)
     reason = unsuited(q.heads, k.heads, v.heads, bool(joined), masked, target)
     if reason is not None:
@@ -210,7 +209,7 @@ def _with_batch(
     if needed is not None:
         return f"{needed.name} is also used elsewhere"
     scale = scores.scale * q.factor * k.factor
-    return Attention(batch, heads, q, k, v, scores, scale, tuple(region), result, bool(joined))
+    return Attention(batch, heads, q, k, v, scores, scale, tuple(region), bool(joined))
 
 
 def _joined_result(graph: Graph, second: Op, batch: int, heads: int) -> list[Op]:
@@ -226,60 +225,32 @@ def _joined_result(graph: Graph, second: Op, batch: int, heads: int) -> list[Op]
     return []
 
 
-def _replace(graph: Graph, found: Attention, index: int) -> None:
-    read = [tensor for op in found.region for tensor in op.reads]
-    result, name = found.result, found.result.name
-    rows, width = found.q.heads.rows, found.v.heads.depth
-    remove_region(graph, found.region)
-    operands = [
-        part_of(graph, operand, found.batch, f"{name}/{role}", index)
-        for role, operand in (("queries", found.q), ("keys", found.k), ("values", found.v))
-    ]
-    operands[0] = _times_factors(graph, found, operands[0], index)
+def _build(here: Decomposition, found: Attention) -> Tensor:
+    operands = [part_of(here, each, found.batch) for each in (found.q, found.k, found.v)]
+    operands[0] = _times_factors(here, found, operands[0])
     if found.scores.masks:
-        operands.append(sum_of_masks(graph, found.scores.masks, name, index))
-    attrs = {
-        "scale": found.scale,
-        "heads": found.heads,
-        "key_heads": found.k.heads.count,
-        "joined": found.joined,
-    }
-    shape = (
-        (found.batch, rows, found.heads * width)
-        if found.joined
-        else (found.batch, found.heads, rows, width)
+        operands.append(sum_of_masks(here, found.scores.masks))
+    attended = here.add(
+        NAME,
+        *operands,
+        scale=found.scale,
+        heads=found.heads,
+        key_heads=found.k.heads.count,
+        joined=found.joined,
     )
-    attended = Tensor(f"{name}/attended", shape)
-    graph.add(Op(NAME, tuple(operands), (attended,), attrs, index))
-    graph.add(Op("RESHAPE", (attended,), (result,), {"new_shape": result.shape}, index))
-    for tensor in read:
-        _remove_unread(graph, tensor)
+    return here.reshape(attended, found.region[-1].output.shape)
 
 
-def _times_factors(graph: Graph, found: Attention, queries: Tensor, index: int) -> Tensor:
+def _times_factors(here: Decomposition, found: Attention, queries: Tensor) -> Tensor:
     """The queries times the factors of their heads."""
-    name, heads = found.result.name, found.q.heads
-    for place, each in enumerate(found.scores.factors):
-        called = f"{name}/factor{place}"
-        factor = reshaped(graph, each, four_axes(each.shape), called, index)
+    heads = found.q.heads
+    for each in found.scores.factors:
+        factor = here.reshape(each, four_axes(each.shape))
         if factor.data is not None and not heads.outer:
             batch = len(factor.data)
             by_head = np.broadcast_to(factor.data[:, :, 0], (batch, heads.count, heads.depth))
-            factor = constant(called, by_head.reshape(batch, 1, -1).copy())
+            factor = here.constant(by_head.reshape(batch, 1, -1))
         elif not heads.outer:
-            factor = reshaped(graph, each, (1, 1, 1), called, index)
-        product = Tensor(f"{name}/scaled{place}", queries.shape)
-        graph.add(Op("MUL", (queries, factor), (product,), {}, index))
-        queries = product
+            factor = here.reshape(each, (1, 1, 1))
+        queries = here.add("MUL", queries, factor)
     return queries
-
-
-def _remove_unread(graph: Graph, tensor: Tensor) -> None:
-    """Remove what computes a tensor that nothing reads any more."""
-    op = graph.producer(tensor)
-    if op is None or any(graph.consumers(t) or graph.is_output(t) for t in op.outputs):
-        return
-    before = op.reads
-    graph.remove(op)
-    for each in before:
-        _remove_unread(graph, each)

@@ -16,15 +16,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
 from ...ops.normalization import NAME
 from ...ops.reduce import axes
 from ...target import Target
+from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
-from .region import leading_to, needed_outside, remove_region
+from .region import leading_to, needed_outside
 from .regrouped import Regrouped, regrouped
 
 ARITHMETIC = frozenset(["ADD", "BROADCAST_TO", "DIV", "MUL", "NEG", "SUB"])
@@ -92,8 +91,6 @@ class Normalization:
     """The operator that computes the result."""
     form: Form
     statistics: Statistics
-    region: list[Op]
-    """The operators it replaces."""
 
 
 @graph_rewrite()
@@ -108,7 +105,8 @@ def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
             yield found
             continue
         yield Attempt((op, found.last))
-        _replace(graph, found)
+        here = Decomposition(graph, found.last, target)
+        here.apply(_build(here, found.form, found.statistics))
 
 
 def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | None:
@@ -169,7 +167,7 @@ def _applied(graph: Graph, variance: Op, statistics: Statistics) -> Normalizatio
                 needed = needed or _read_again(graph, form, region)
                 if needed is not None:
                     return Attempt((variance, op), f"{needed.name} is also used elsewhere")
-                return Normalization(op, form, statistics, region)
+                return Normalization(op, form, statistics)
         waiting += graph.consumers(op.output)
     return None
 
@@ -312,35 +310,12 @@ def _same(first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> bool:
     return sorted(map(id, first)) == sorted(map(id, second))
 
 
-def _replace(graph: Graph, found: Normalization) -> None:
-    form, statistics, region = found.form, found.statistics, found.region
-    result, index = found.last.output, found.last.index
-    values = statistics.normalized
-    steps = [("MUL", factor) for factor in form.gain]
-    for sign, factors in form.rest:
-        steps.append(("ADD" if sign > 0 else "SUB", _product(graph, factors, index)))
-    remove_region(graph, region)
-    between = statistics.values
-    while between is not values and not graph.is_used(between):
-        moved = graph.producer(between)
-        assert moved is not None
-        graph.remove(moved)
-        between = moved.operand(0)
-    op = Op(NAME, (values,), (result,), statistics.attrs, index)
-    for number, (name, other) in enumerate(steps):
-        between = Tensor(f"{result.name}/normalized{number}", values.shape)
-        op.outputs = (between,)
-        graph.add(op)
-        op = Op(name, (between, other), (result,), {}, index)
-    graph.add(op)
-
-
-def _product(graph: Graph, factors: tuple[Tensor, ...], index: int) -> Tensor:
-    """The product of tensors, for which MULs are added if there is more than one."""
-    product = factors[0]
-    for factor in factors[1:]:
-        shape = np.broadcast_shapes(product.shape, factor.shape)
-        result = Tensor(f"{product.name}/times", shape)
-        graph.add(Op("MUL", (product, factor), (result,), {}, index))
-        product = result
-    return product
+def _build(here: Decomposition, form: Form, statistics: Statistics) -> Tensor:
+    value = here.add(NAME, statistics.normalized, **statistics.attrs)
+    for factor in form.gain:
+        value = here.add("MUL", value, factor)
+    for sign, (first, *factors) in form.rest:
+        for factor in factors:
+            first = here.add("MUL", first, factor)
+        value = here.add("ADD" if sign > 0 else "SUB", value, first)
+    return value

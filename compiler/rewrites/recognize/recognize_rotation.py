@@ -16,16 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir import Graph, Op, Shape, Tensor, constant
+from ...ir import Graph, Op, Tensor
 from ...ops.base import normalize_axis
 from ...ops.elementwise import is_literal
 from ...ops.rotation import NAME
 from ...ops.slice import SLICES
 from ...target import Target
+from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
-from .attention_operands import reshaped
 from .moved_elements import LARGEST, moved
-from .region import needed_outside, remove_region
+from .region import needed_outside
 
 HEADS_FIRST = (0, 2, 1, 3)
 """The axes of rows of heads with the heads brought before the rows."""
@@ -56,7 +56,8 @@ def recognize_rotation(graph: Graph, target: Target) -> Iterator[Attempt]:
             yield Attempt(found.region, f"{needed.name} is also used elsewhere")
             continue
         yield Attempt(found.region)
-        _replace(graph, found, axis, op)
+        here = Decomposition(graph, op, target)
+        here.apply(_build(here, found, axis))
 
 
 @dataclass(frozen=True)
@@ -186,33 +187,19 @@ def _row_axis(found: Rotation) -> int | None:
     return next(iter(axes), -2)
 
 
-def _replace(graph: Graph, found: Rotation, axis: int, op: Op) -> None:
-    x, result, name, index = found.x, op.output, op.output.name, op.index
-    depth = x.shape[-1]
-    remove_region(graph, found.region)
-    before = graph.producer(x)
-    turned = axis == -2 and before is not None and _brings_heads(before) and not graph.consumers(x)
-    shape: Shape = x.shape
-    if turned:
-        assert before is not None
+def _build(here: Decomposition, found: Rotation, axis: int) -> Tensor:
+    x, depth = found.x, found.x.shape[-1]
+    before, region = here.graph.producer(x), found.region
+    turned = axis == -2 and before is not None and _brings_heads(before)
+    turned = turned and not here.graph.leaves(x, region)
+    if turned and before is not None:
         x = before.operand(0)
-        graph.remove(before)
-        shape = x.shape
+    shape = x.shape
     if turned or axis == -3:
-        x = reshaped(graph, x, (*shape[:-2], shape[-2] * depth), f"{name}/rows", index)
-    tables = [
-        reshaped(graph, table, (table.elements // columns, columns), f"{name}/{role}", index)
-        for role, table in (("cos", found.cos), ("sin", found.sin))
-        for columns in (table.shape[-1],)
-    ]
-    rotated = Tensor(f"{name}/rotated", x.shape)
-    graph.add(Op(NAME, (x, *tables), (rotated,), {"depth": depth}, index))
-    if not turned:
-        graph.add(Op("RESHAPE", (rotated,), (result,), {"new_shape": result.shape}, index))
-        return
-    heads = reshaped(graph, rotated, shape, f"{name}/heads", index)
-    order = constant(f"{name}/order", np.array(HEADS_FIRST, np.int32))
-    graph.add(Op("TRANSPOSE", (heads, order), (result,), {}, index))
+        x = here.reshape(x, (*shape[:-2], shape[-2] * depth))
+    tables = (here.reshape(each, (-1, each.shape[-1])) for each in (found.cos, found.sin))
+    rotated = here.reshape(here.add(NAME, x, *tables, depth=depth), shape)
+    return here.transpose(rotated, HEADS_FIRST) if turned else rotated
 
 
 def _brings_heads(op: Op) -> bool:

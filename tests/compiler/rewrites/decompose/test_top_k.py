@@ -11,9 +11,9 @@ from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 def test_the_steps() -> None:
     expected = """
-        y:0/tflgpu.top_of_blocks0.0, y:0/tflgpu.top_of_blocks0.1 = tflgpu.top_of_blocks(y/in0) \
+        y:0/top_of_blocks0.0, y:0/top_of_blocks0.1 = tflgpu.top_of_blocks(y/in0) \
 length=256 count=126 falling=True nan_first=False
-        y:0, y:1 = tflgpu.merge_tops(y:0/tflgpu.top_of_blocks0.0, y:0/tflgpu.top_of_blocks0.1) \
+        y:0, y:1 = tflgpu.merge_tops(y:0/top_of_blocks0.0, y:0/top_of_blocks0.1) \
 length=126 lists=4 count=126 falling=True nan_first=False
     """
     assert_becomes(largest(x(2, 1000), 126), expected, decompose_operators)

@@ -37,8 +37,8 @@ def test_the_transpose_stays_if_others_read_it() -> None:
     """
     expected = """
         t = TRANSPOSE(x, order)
-        y/kept = SUM(x, y/axes) keep_dims=True
-        y = RESHAPE(y/kept) new_shape=(1,19)
+        y/sum1.0 = SUM(x, y/constant1) keep_dims=True
+        y = RESHAPE(y/sum1.0) new_shape=(1,19)
         z = TANH(t)
     """
     graph = assert_becomes(source, expected, fold_transpose_into_reduction)

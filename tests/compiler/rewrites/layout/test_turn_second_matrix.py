@@ -23,8 +23,8 @@ SOURCE = """
 
 def test_the_second_operand_is_transposed() -> None:
     expected = """
-        y/turned = TRANSPOSE(b, y/order)
-        y = BATCH_MATMUL(a, y/turned) adj_y=False
+        y/transpose1.0 = TRANSPOSE(b, y/constant1)
+        y = BATCH_MATMUL(a, y/transpose1.0) adj_y=False
     """
     assert_becomes(SOURCE, expected, turn_second_matrix)
 

@@ -36,7 +36,7 @@ shape=(1,15,4,8)
 
 def test_gain_and_offset_between_the_reshapes_are_those_of_channels() -> None:
     value = grouped_whole(layers, *GROUPS["4 channels"])
-    names = "tflgpu.normalization  RESHAPE  MUL  RESHAPE  ADD"
+    names = "tflgpu.normalization  MUL  ADD"
     assert operators(value, *BOTH) == names
     assert kernels(value) == 1
 

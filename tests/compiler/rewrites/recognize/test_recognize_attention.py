@@ -19,13 +19,14 @@ from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_att
 SPELLINGS = {case.situation: case.value for case in attentions()}
 
 WITH_FACTORS = """
-y/queries = RESHAPE(q) new_shape=(1,4,9,16)
-y/factor0 = RESHAPE(f) new_shape=(1,4,1,1)
-y/scaled0 = MUL(y/queries, y/factor0)
-y/mask0 = RESHAPE(m) new_shape=(1,1,9,7)
-y/mask = TRANSPOSE(y/mask0, y/mask/order)
-y/attended = tflgpu.attention(y/scaled0, k, v, y/mask) scale=1.0 heads=4 key_heads=1 joined=False
-y = RESHAPE(y/attended) new_shape=(1,36,32)
+y/reshape0.0 = RESHAPE(q) new_shape=(1,4,9,16)
+y/reshape1.0 = RESHAPE(f) new_shape=(1,4,1,1)
+y/mul2.0 = MUL(y/reshape0.0, y/reshape1.0)
+y/reshape3.0 = RESHAPE(m) new_shape=(1,1,9,7)
+y/transpose5.0 = TRANSPOSE(y/reshape3.0, y/constant5)
+y/attention6.0 = tflgpu.attention(y/mul2.0, k, v, y/transpose5.0) \
+scale=1.0 heads=4 key_heads=1 joined=False
+y = RESHAPE(y/attention6.0) new_shape=(1,36,32)
 """
 
 
@@ -62,8 +63,8 @@ def test_scales_before_and_after_the_product() -> None:
         output y
     """
     expected = """
-        y/attended = tflgpu.attention(q, k, v) scale=0.125 heads=1 key_heads=1 joined=False
-        y = RESHAPE(y/attended) new_shape=(2,9,32)
+        y/attention0.0 = tflgpu.attention(q, k, v) scale=0.125 heads=1 key_heads=1 joined=False
+        y = RESHAPE(y/attention0.0) new_shape=(2,9,32)
     """
     assert_becomes(source, expected, recognize_attention)
 

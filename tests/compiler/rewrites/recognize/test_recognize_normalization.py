@@ -48,10 +48,10 @@ def test_gain_and_offset_remain_operators() -> None:
         output y
     """
     expected = """
-        y/normalized0 = tflgpu.normalization(x) axes=(1,2) epsilon=0.0010000000474974513 \
+        y/normalization0.0 = tflgpu.normalization(x) axes=(1,2) epsilon=0.0010000000474974513 \
 centered=True
-        y/normalized1 = MUL(y/normalized0, gain)
-        y = ADD(y/normalized1, offset)
+        y/mul1.0 = MUL(y/normalization0.0, gain)
+        y = ADD(y/mul1.0, offset)
     """
     assert_becomes(source, expected, recognize_normalization)
 

@@ -49,10 +49,9 @@ SOURCE = """
 
 def test_what_it_becomes() -> None:
     expected = """
-        y/cos = RESHAPE(cos) new_shape=(1,16)
-        y/sin = RESHAPE(sin) new_shape=(1,16)
-        y/rotated = tflgpu.rotate(x, y/cos, y/sin) depth=32
-        y = RESHAPE(y/rotated) new_shape=(1,4,1,32)
+        y/reshape0.0 = RESHAPE(cos) new_shape=(-1,16)
+        y/reshape1.0 = RESHAPE(sin) new_shape=(-1,16)
+        y = tflgpu.rotate(x, y/reshape0.0, y/reshape1.0) depth=32
     """
     assert_becomes(f"{SOURCE}output y", expected, recognize_rotation)
 
