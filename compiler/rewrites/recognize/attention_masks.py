@@ -2,7 +2,7 @@
 
     u = SELECT_V2(hidden, -inf, t)     becomes     u = ADD(t, SELECT_V2(hidden, -inf, 0))
 
-as what is added swallows the score.
+as what is added swallows a finite score.
 """
 
 from __future__ import annotations
