@@ -196,7 +196,9 @@ def _rows(op: Op) -> tuple[int, int]:
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
-    """A work-group per result reduces what lies in a row, if there are few results."""
+    """A work-group per result reduces what lies in a row, if there are few results, or if a driver
+    would end the loops of single work-items.
+    """
     reason = nan_by_place(op, target)
     if reason is not None:
         return reason
@@ -205,7 +207,7 @@ def _long_rows(op: Op, target: Target) -> str | None:
     if not last or several(shape, range(last[0], len(shape))) != last:
         return "it does not reduce the last axes"
     results, count = _rows(op)
-    if results >= target.device.work_items:
+    if results >= target.device.work_items and count <= target.device.loop_iterations:
         return f"{results} results already keep the device busy"
     return too_few_parts(count, results, target)
 
