@@ -11,7 +11,15 @@ from functools import partial
 from typing import TypeVar
 
 from ...runtime.plan.facts import buffers, ends, needs, placing, reaches, submitted
-from ...runtime.plan.records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
+from ...runtime.plan.records import (
+    Argument,
+    Dispatch,
+    Persistent,
+    PlacedTensor,
+    Plan,
+    Region,
+    TensorInfo,
+)
 from ...runtime.plan.running import Element, Schedule, Submission, TensorBuffer
 
 OPENCL_OPTIONS = "-cl-mad-enable -cl-denorms-are-zero -w"
@@ -61,12 +69,15 @@ def barriers(launched: Sequence[Iterable[Argument]]) -> list[bool]:
 
 def _conflicts(argument: Argument, others: Iterable[Argument]) -> bool:
     """Whether an argument overlaps one of the others, and at least one of the two writes."""
-    return any(
-        (argument.writes or other.writes)
-        and (argument.region, argument.index) == (other.region, other.index)
-        and argument.offset < other.offset + other.size
-        and other.offset < argument.offset + argument.size
-        for other in others
+    return any((argument.writes or other.writes) and overlap(argument, other) for other in others)
+
+
+def overlap(one: Argument | PlacedTensor, other: Argument | PlacedTensor) -> bool:
+    """Whether two have bytes in common."""
+    return (
+        (one.region, one.index) == (other.region, other.index)
+        and one.offset < other.offset + other.size
+        and other.offset < one.offset + one.size
     )
 
 

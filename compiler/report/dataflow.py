@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...runtime.plan.records import Argument, HostTensor, PlacedTensor, Plan, Region
+from ..emit.facts import overlap
 
 Place = tuple[Region, int]
 """A buffer: its region, and the number of the input, output or variable."""
@@ -100,13 +101,10 @@ class Tensors:
 
     def alive(self, argument: Argument, number: int) -> list[PlacedTensor]:
         """The tensors alive at a dispatch that share bytes with an argument."""
-        end = argument.offset + argument.size
         return [
             tensor
             for tensor in self._by_place[argument.region, argument.index]
-            if tensor.first <= number <= tensor.last
-            and tensor.offset < end
-            and argument.offset < tensor.offset + tensor.size
+            if tensor.first <= number <= tensor.last and overlap(tensor, argument)
         ]
 
     def at(self, argument: Argument, number: int) -> PlacedTensor | None:

@@ -19,6 +19,7 @@ from ....runtime.launch.device import Command, Device
 from ....runtime.loaded_model import LoadedModel
 from ....runtime.plan.records import Argument, PlacedTensor, Plan
 from ....runtime.plan.storage import device_dtype
+from ...emit.facts import overlap
 from ...ir import Array
 from ..comparison import Comparison, compare
 
@@ -127,7 +128,7 @@ class _Trials:
         """Give what a dispatch writes a content that it does not compute, unless it reads it."""
         reads = [argument for argument in arguments if not argument.writes]
         for argument, content in before.items():
-            in_place = any(_overlap(argument, other) for other in reads)
+            in_place = any(overlap(argument, other) for other in reads)
             self._write(argument, content if in_place else np.full_like(content, POISON))
 
     def _read(self, argument: Argument) -> Array:
@@ -155,21 +156,9 @@ class _Trials:
 
     def _tensor(self, number: int, argument: Argument) -> PlacedTensor | None:
         """The tensor that an argument is, or the one that it is a part of."""
-        place = (argument.region, argument.index)
         alive = [
             tensor
             for tensor in self._plan.tensors
-            if (tensor.region, tensor.index) == place
-            and tensor.first <= number <= tensor.last
-            and tensor.offset < argument.offset + argument.size
-            and argument.offset < tensor.offset + tensor.size
+            if tensor.first <= number <= tensor.last and overlap(tensor, argument)
         ]
         return max(alive, key=lambda tensor: (tensor.first == number, -tensor.size), default=None)
-
-
-def _overlap(one: Argument, other: Argument) -> bool:
-    return (
-        (one.region, one.index) == (other.region, other.index)
-        and one.offset < other.offset + other.size
-        and other.offset < one.offset + one.size
-    )
