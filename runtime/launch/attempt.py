@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 10.0
-"""Seconds that a driver may take for a try."""
+"""Seconds that a driver may take for a try, if other programs leave it a core."""
+MOST = 6
+"""Times as long on a machine with as many programs for each core."""
 TRUSTED = 24 * 3600.0
 """Seconds for which it is remembered that a driver took longer: so it does on a busy machine."""
 
@@ -39,23 +41,22 @@ class Attempt:
         self._run([sys.executable or "", "-m", module, *map(str, arguments)], variables)
 
     def _run(self, command: list[str], variables: Mapping[str, str]) -> None:
+        pipe = subprocess.PIPE
         try:
-            ended = subprocess.run(
+            process = subprocess.Popen(
                 command,
                 env=os.environ | variables,
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=PATIENCE,
-                check=False,
+                stdout=pipe,
+                stderr=pipe,
             )
-            output, errors = ended.stdout, ended.stderr
-            ending = f"it crashed ({_cause(ended.returncode)})"
-        except subprocess.TimeoutExpired as expired:
-            output, errors = expired.stdout or b"", expired.stderr or b""
-            ending = f"it did not come back within {PATIENCE:.0f} s"
-            self.overdue = True
         except OSError:
             return
+        output, errors, waited = _output(process)
+        ending = f"it crashed ({_cause(process.returncode)})"
+        if waited:
+            ending = f"it did not come back within {waited:.0f} s"
+            self.overdue = True
         for line in output.decode(errors="replace").splitlines():
             # Drivers may print, too.
             with suppress(ValueError, TypeError):
@@ -75,6 +76,28 @@ class Attempt:
             self.instructions.append(str(content))
         elif kind == "result":
             self.failure, self._ended = str(content), True
+
+
+def _output(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes, float]:
+    """What a process prints, on either stream; and the seconds after which it was ended, or 0."""
+    started, patience = time.monotonic(), PATIENCE
+    while True:
+        try:
+            return *process.communicate(timeout=started + patience - time.monotonic()), 0.0
+        except subprocess.TimeoutExpired:
+            # How busy the machine is shows while the process runs.
+            longer = PATIENCE * min(max(_programs_a_core(), 1.0), MOST)
+            if longer <= patience:
+                process.kill()
+                return *process.communicate(), patience
+            patience = longer
+
+
+def _programs_a_core() -> float:
+    """Programs that computed, or waited to, for each core in the last minute; 0 if unknown."""
+    with suppress(AttributeError, OSError):  # Windows
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    return 0.0
 
 
 def outdated(file: Path | str) -> bool:

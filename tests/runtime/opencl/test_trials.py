@@ -96,6 +96,7 @@ def test_a_broken_driver(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str, reason: str
 ) -> None:
     monkeypatch.setattr("tflgpu.runtime.launch.attempt.PATIENCE", 1.0)
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     tried = Trials([broken(tmp_path, fault)], tmp_path / "cache")
     tried.run()
     (trial,) = tried.drivers
@@ -107,6 +108,18 @@ def test_a_broken_driver(
     a_day_ago = time.time() - 25 * 3600
     os.utime(file, (a_day_ago, a_day_ago))
     assert again.recall() == (fault != "HANG"), "a busy machine, on which any driver seems to hang"
+
+
+def test_a_slow_driver_is_waited_for_on_a_busy_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tflgpu.runtime.launch.attempt.PATIENCE", 0.5)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for programs, seconds in ((6.0, "2 s"), (600.0, "3 s")):
+        monkeypatch.setattr(os, "getloadavg", lambda busy=programs: (busy, 0.0, 0.0))
+        tried = Trials([broken(tmp_path, "HANG")], tmp_path / "cache")
+        tried.run()
+        assert f"within {seconds} while" in tried.drivers[0].failure
 
 
 def test_a_working_driver_is_remembered(
