@@ -116,7 +116,8 @@ def generate(
         comments[file] = comment(_described(names[number], users[number], shown))
         frame = source.frame(names[number], comments[file])
         text, bodies = fill(frame, [(number, source.text)])
-        records.append(source.record(names[number], file, text, bodies))
+        iterations = max(item.rendered.iterations for item in users[number])
+        records.append(source.record(names[number], file, text, bodies, iterations))
         sources[file] = text
     return Kernels(tuple(launches), tuple(records), sources, comments, host_steps)
 

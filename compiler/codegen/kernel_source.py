@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...runtime.plan.kernels import Body, Kernel
+from ...runtime.plan.limits import LARGEST_COUNT
 from ..language import OPENCL, WGSL, Language
 from ..language.statement import Printed
 from ..ops.base import WorkGroup
@@ -127,7 +128,9 @@ class KernelSource:
         half = self.language.half_extensions if self.half else ()
         return (*half, *sorted(named - {""}))
 
-    def record(self, name: str, file: str, text: str, bodies: tuple[Body, ...]) -> Kernel:
+    def record(
+        self, name: str, file: str, text: str, bodies: tuple[Body, ...], iterations: int
+    ) -> Kernel:
         """The kernel as the plan lists it, with the given file, its text and the body in it."""
         return Kernel(
             name,
@@ -138,6 +141,7 @@ class KernelSource:
             shared_memory=sum(array.bytes for array in self.shared),
             extensions=self.device_extensions,
             bodies=bodies,
+            iterations=min(iterations, LARGEST_COUNT),
         )
 
     @property

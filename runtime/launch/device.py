@@ -66,6 +66,15 @@ class DeviceInfo:
         return f"{self.platform} ({self.version}): {self.name}"
 
 
+MESA_LOOPS = 65535
+"""Iterations after which Mesa's renderer on processors ends the loops of a work-item."""
+
+
+def loop_limit(renderer: str) -> int:
+    """Iterations after which a renderer ends loops; 0 if it does not."""
+    return MESA_LOOPS if renderer.startswith("llvmpipe") else 0
+
+
 class Range(NamedTuple):
     """A range of bytes of a buffer, as it is bound to a kernel."""
 

@@ -42,3 +42,5 @@ def _numbers(needs: Limits, has: Limits) -> Iterator[tuple[str, int, int]]:
     yield "it has buffers of %d bytes", needs.buffer_size, has.buffer_size
     yield "it passes %d bytes of a buffer to a kernel", needs.argument_size, has.argument_size
     yield "it reads images of %d texels", needs.image_texels, has.image_texels
+    if has.iterations:
+        yield "its loops may take %d iterations", needs.iterations, has.iterations

@@ -86,6 +86,7 @@ def needs(plan: Plan) -> Limits:
         max(plan.arena_size, plan.weights_size, *reach),
         max((item.size // item.texel for item in arguments if item.texel), default=0),
         tuple(dict.fromkeys(name for kernel in plan.kernels for name in kernel.extensions)),
+        max((kernel.iterations for kernel in plan.kernels), default=0),
     )
 
 

@@ -42,6 +42,8 @@ class Kernel:
     bodies: tuple[Body, ...] = ()
     """Its own body in its file; of a persistent kernel, the bodies of those that it computes. Empty
     for a file that was translated."""
+    iterations: UInt32 = 0
+    """Most rounds of all loops of a work-item together; 0 for a persistent kernel."""
 
 
 @dataclass(frozen=True)

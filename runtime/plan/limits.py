@@ -20,6 +20,8 @@ TEXELS = (0, 8, 16)
 
 LARGEST_SIZE = 1 << 40
 """Bytes a buffer may have."""
+LARGEST_COUNT = (1 << 32) - 1
+"""In a field of 32 bits."""
 LARGEST_GRID = (1 << 31) - 1
 """Work-items along an axis."""
 LARGEST_DISPATCH = 1 << 36

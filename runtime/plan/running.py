@@ -84,6 +84,8 @@ class Limits:
     """Texels of an image of a buffer."""
     extensions: tuple[str, ...] = ()
     """Of OpenCL; of Vulkan in plans for other runtimes."""
+    iterations: UInt32 = 0
+    """Rounds of the loops of a work-item. Of a device: after which it ends them, or 0."""
 
 
 NOTHING = Limits()

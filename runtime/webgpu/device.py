@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ..errors import BuildError, InputError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, DeviceInfo, Range
+from ..launch.device import Device, DeviceInfo, Range, loop_limit
 from ..launch.fit import unmet
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
@@ -62,7 +63,7 @@ class WebGPUDevice(Device):
         self.info = info
         self.calls: AbstractContextManager[Any] = nullcontext()
         self._device, self._queue = device, device.queue
-        self._limits = limits_of(device)
+        self._limits = replace(limits_of(device), iterations=loop_limit(info.name))
         self._name = str(info)
         self._buffers = _Buffers()
         self._recorded: list[Any] = []

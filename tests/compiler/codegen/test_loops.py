@@ -10,11 +10,14 @@ import pytest
 from agreement import difference, run
 from graphs import Value, call, ints, model, number, typed, x, xi
 
+import tflgpu
 from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
 from tflgpu.compiler.codegen.control import head
 from tflgpu.compiler.language import Name, Number
 from tflgpu.compiler.language.statement import If, Statement, While, body
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import TargetName
+from tflgpu.runtime import PlanError
 
 SHORT, LONG = 64999, 65537
 Fallback = Literal["litert", "none"]
@@ -88,6 +91,26 @@ def test_they_run_on_litert(tmp_path: Path, opengl_device: str) -> None:
     (finding,) = check(sums(LONG), "litert", opengl_device, tmp_path).fallback
     reason = "the loops of CUMSUM may take 65537 iterations, but the driver ends them after 65000"
     assert (finding.operator, finding.reason) == ("CUMSUM", reason)
+
+
+def refused(value: Value, target: TargetName, name: str, folder: Path) -> None:
+    """A driver that ends its loops does not run what was compiled for drivers that end none."""
+    options = Options(target=target, fallback="none")
+    cache = pipeline.write(pipeline.build(model({"y": value}).content, options), folder)
+    with pytest.raises(PlanError, match="its loops may take 65537 iterations, but the limit of"):
+        tflgpu.load(cache, device=name)
+
+
+def test_kernels_for_other_drivers_are_refused(tmp_path: Path, opengl_device: str) -> None:
+    if "llvmpipe" not in opengl_device:
+        pytest.skip("only llvmpipe ends loops")
+    refused(sums(LONG), "glsl", opengl_device, tmp_path)
+
+
+def test_so_they_are_by_webgpu(tmp_path: Path, webgpu_device: str) -> None:
+    if "llvmpipe" not in webgpu_device:
+        pytest.skip("only llvmpipe ends loops")
+    refused(sums(LONG), "wgsl", webgpu_device, tmp_path)
 
 
 @pytest.mark.parametrize(

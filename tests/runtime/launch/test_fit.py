@@ -10,7 +10,7 @@ import pytest
 from tflgpu.runtime.launch.fit import unmet_limits
 from tflgpu.runtime.plan.running import NOTHING, Limits
 
-NEEDS = Limits(64, 30, (5, 3, 2), (1, 1, 5), 256, 3, 52, 1024, 16, ("cl_a",))
+NEEDS = Limits(64, 30, (5, 3, 2), (1, 1, 5), 256, 3, 52, 1024, 16, ("cl_a",), 70)
 EXCESSES: dict[str, tuple[dict[str, Any], str]] = {
     "alignment": (
         {"alignment": 128},
@@ -27,6 +27,7 @@ EXCESSES: dict[str, tuple[dict[str, Any], str]] = {
     "argument size": ({"argument_size": 51}, "it passes 52 bytes of a buffer to a kernel, but"),
     "buffer size": ({"buffer_size": 1023}, "it has buffers of 1024 bytes, but the limit"),
     "texels": ({"image_texels": 15}, "it reads images of 16 texels, but the limit"),
+    "iterations": ({"iterations": 69}, "its loops may take 70 iterations, but the limit"),
     "extension": ({"extensions": ("cl_ab",)}, "it needs cl_a, which this device lacks"),
 }
 
