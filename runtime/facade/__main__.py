@@ -28,8 +28,12 @@ def _run(program: str, module: str, command: str) -> None:
     signal.signal(signal.SIGINT, _quit)
     gc.set_threshold(GARBAGE)
     run = getattr(import_module(module), command)
-    # Its object is what Ctrl-C does unless a command is under way, which may have to clean up.
-    run(prog_name=program, obj=_quit)
+    try:
+        # Its object is what Ctrl-C does unless a command is under way, which may have to clean up.
+        run(prog_name=program, obj=_quit)
+    finally:
+        # At its end, Python forgets what else Ctrl-C does, which would kill it instead.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def main() -> None:
