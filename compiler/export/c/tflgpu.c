@@ -111,6 +111,10 @@ int tflgpu_contains(const char *text, const char *part) {
   }
 }
 
+uint32_t tflgpu_loop_limit(const char *renderer) {
+  return tflgpu_contains(renderer, "llvmpipe") ? 65535 : 0;
+}
+
 int tflgpu_lists(const char *list, const char *word) {
   const size_t length = strlen(word);
   const char *place = list;
@@ -175,6 +179,7 @@ static tflgpu_status check_needs(tflgpu_session *session, const tflgpu_variant *
       {"bytes in an argument", needs->argument_size, has->argument_size},
       {"bytes in a buffer", needs->buffer_size, has->buffer_size},
       {"texels in an image of a buffer", needs->image_texels, has->image_texels},
+      {"iterations of loops", needs->iterations, has->iterations ? has->iterations : UINT32_MAX},
   };
   const char *model = session->model->name, *device = session->device.name, *name;
   size_t i;

@@ -129,6 +129,7 @@ typedef struct tflgpu_limits {
   uint64_t argument_size;
   uint64_t buffer_size;
   uint64_t image_texels;    /* of an image of a buffer */
+  uint32_t iterations;      /* of a work-item's loops; of a device, 0 if it ends none */
 } tflgpu_limits;
 
 /* Devices that a variant is for. What is NULL or 0 always holds; texts are parts of the device's,

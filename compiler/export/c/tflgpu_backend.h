@@ -127,6 +127,8 @@ void tflgpu_find_symbol(void *library, const char *name, void *function);
 
 /* Whether a text has a part, whatever the case of its letters. */
 int tflgpu_contains(const char *text, const char *part);
+/* After how many iterations Mesa's renderer on processors ends loops, as others do not. */
+uint32_t tflgpu_loop_limit(const char *renderer);
 
 /* Whether a word is one of a list with spaces between them. */
 int tflgpu_lists(const char *list, const char *word);

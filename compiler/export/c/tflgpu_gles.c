@@ -360,6 +360,7 @@ static void read_limits(gles_session *session) {
   limits->arguments = (uint32_t)limit(session, GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS);
   limits->argument_size = limit(session, GL_MAX_SHADER_STORAGE_BLOCK_SIZE);
   limits->buffer_size = UINT64_MAX;
+  limits->iterations = tflgpu_loop_limit(session->shared.device.name);
 }
 
 static int has_extension(tflgpu_session *shared, const char *extension) {

@@ -296,6 +296,7 @@ static void read_limits(webgpu_session *session) {
   limits->arguments = has.maxStorageBuffersPerShaderStage;
   limits->argument_size = has.maxStorageBufferBindingSize;
   limits->buffer_size = has.maxBufferSize;
+  limits->iterations = tflgpu_loop_limit(session->shared.device.name);
 }
 
 static tflgpu_status open_own(webgpu_session *session, const char *wanted, tflgpu_error *error) {
