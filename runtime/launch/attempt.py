@@ -41,22 +41,24 @@ class Attempt:
         self._run([sys.executable or "", "-m", module, *map(str, arguments)], variables)
 
     def _run(self, command: list[str], variables: Mapping[str, str]) -> None:
-        pipe = subprocess.PIPE
+        patience = PATIENCE * min(max(_programs_a_core(), 1.0), MOST)
         try:
-            process = subprocess.Popen(
+            ended = subprocess.run(
                 command,
                 env=os.environ | variables,
                 stdin=subprocess.DEVNULL,
-                stdout=pipe,
-                stderr=pipe,
+                capture_output=True,
+                timeout=patience,
+                check=False,
             )
+            output, errors = ended.stdout, ended.stderr
+            ending = f"it crashed ({_cause(ended.returncode)})"
+        except subprocess.TimeoutExpired as expired:
+            output, errors = expired.stdout or b"", expired.stderr or b""
+            ending = f"it did not come back within {patience:.0f} s"
+            self.overdue = True
         except OSError:
             return
-        output, errors, waited = _output(process)
-        ending = f"it crashed ({_cause(process.returncode)})"
-        if waited:
-            ending = f"it did not come back within {waited:.0f} s"
-            self.overdue = True
         for line in output.decode(errors="replace").splitlines():
             # Drivers may print, too.
             with suppress(ValueError, TypeError):
@@ -76,21 +78,6 @@ class Attempt:
             self.instructions.append(str(content))
         elif kind == "result":
             self.failure, self._ended = str(content), True
-
-
-def _output(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes, float]:
-    """What a process prints, on either stream; and the seconds after which it was ended, or 0."""
-    started, patience = time.monotonic(), PATIENCE
-    while True:
-        try:
-            return *process.communicate(timeout=started + patience - time.monotonic()), 0.0
-        except subprocess.TimeoutExpired:
-            # How busy the machine is shows while the process runs.
-            longer = PATIENCE * min(max(_programs_a_core(), 1.0), MOST)
-            if longer <= patience:
-                process.kill()
-                return *process.communicate(), patience
-            patience = longer
 
 
 def _programs_a_core() -> float:
