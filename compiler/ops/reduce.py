@@ -238,8 +238,7 @@ def _alone(reason: Reason, lanes: bool = False) -> Reason:
     def found(op: Op, target: Target) -> str | None:
         _, count = _rows(op)
         rounds, limit = count // (target.lanes if lanes else 1), target.device.loop_iterations
-        becomes_images = _all_pixels(op, target) and as_images(op)
-        if rounds > limit and not becomes_images:
+        if rounds > limit and not (_all_pixels(op, target) and as_images(op)):
             return f"the driver ends loops after {limit} iterations, and it takes {rounds}"
         return reason(op, target)
 
