@@ -20,6 +20,12 @@ class Dispatch:
     groups: tuple[int, int, int]
     """Work-groups along each axis."""
 
+    def encode(self, current: Any) -> None:
+        """Record it in a pass."""
+        current.set_pipeline(self.pipeline)
+        current.set_bind_group(0, self.bindings)
+        current.dispatch_workgroups(*self.groups)
+
 
 @dataclass(frozen=True)
 class TextureCopy:
@@ -45,7 +51,7 @@ class TextureCopy:
                 encoder.copy_texture_to_buffer(texels, memory, size)
 
 
-def encode(commands: Sequence[Any], encoder: Any, stamps: Any = None) -> None:
+def encode(commands: Sequence[Dispatch | TextureCopy], encoder: Any, stamps: Any = None) -> None:
     """Record commands, with as few passes as there can be.
 
     `stamps` says where passes write the times at which they begin and end.
@@ -57,7 +63,5 @@ def encode(commands: Sequence[Any], encoder: Any, stamps: Any = None) -> None:
             continue
         current = encoder.begin_compute_pass(timestamp_writes=stamps)
         for dispatch in alike:
-            current.set_pipeline(dispatch.pipeline)
-            current.set_bind_group(0, dispatch.bindings)
-            current.dispatch_workgroups(*dispatch.groups)
+            dispatch.encode(current)
         current.end()
