@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -14,7 +14,7 @@ from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError, DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, Range
+from ..launch.device import Device, Range, loop_limit
 from ..launch.fit import unmet
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
@@ -84,8 +84,9 @@ class OpenGLDevice(Device):
         self._owned = OwnedObjects(context)
         try:
             with context:
-                self._limits = read_limits(context)
-                self.info = describe(context, self._limits)
+                limits = read_limits(context)
+                self.info = describe(context, limits)
+                self._limits = replace(limits, iterations=loop_limit(self.info.name))
                 self._binaries = ProgramBinaries(context)
                 self._fences = Fences(context)
                 self.has_binaries = self._binaries.supported

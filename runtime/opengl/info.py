@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 
-from ..launch.device import DeviceInfo, loop_limit
+from ..launch.device import DeviceInfo
 from ..plan.limits import LARGEST_SIZE
 from ..plan.running import Limits
 from .egl import Context
@@ -94,5 +94,4 @@ def read_limits(context: Context) -> Limits:
         integer(_MAX_STORAGE_BLOCKS),
         integer(_MAX_BLOCK_SIZE),
         LARGEST_SIZE,
-        iterations=loop_limit(_texts(context)[1]),
     )
