@@ -159,6 +159,9 @@ def load_folder(
     watch: Loading | None = None,
 ) -> Session:
     """Load a model from a folder of this machine, as `load` does. `watch` is told of the steps."""
+    if context is None:
+        # What is not known before it is downloaded, or is loaded by a command, is started here.
+        _start_drivers(_target_by_name(cache), device)
     from .cache.folder import find_variants, first_runnable, newest_first, read_settled, readable
 
     told = watch or Loading()
