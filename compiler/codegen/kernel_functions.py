@@ -96,6 +96,10 @@ class KernelFunctions:
         """e to a power; only processors have slices of more than four lanes."""
         return (self.use.function("exp_lanes") if self.lanes > 4 else Function("exp"))(value)
 
+    def decay(self, value: Operand) -> Expression:
+        """e to a power that is at most 0, as right as it must be beside a power of 0."""
+        return (self.use.function("decay_lanes") if self.lanes > 4 else Function("exp"))(value)
+
     def exp2(self, value: Operand) -> Expression:
         """2 to a power from -126 to 127."""
         return (self.use.function("exp2_lanes") if self.lanes > 4 else Function("exp2"))(value)

@@ -47,7 +47,7 @@ BUILT_IN = {
         "int8_numbers",
         "uint8_numbers",
         "uint16_numbers",
-        *("exp_lanes", "exp2_lanes", "load_integers", "turn_square"),
+        *("decay_lanes", "exp_lanes", "exp2_lanes", "load_integers", "turn_square"),
         *("isnan", "isinf", "mod"),
         *PAIRS,
         *IMAGES,
