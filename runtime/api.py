@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .environment import starting_libraries
 from .errors import DeviceError, PlanError
 from .forks import DRIVER_PROCESS
 from .waiting import waiting
@@ -114,12 +115,13 @@ def load(
     """
     if not isinstance(device, str):
         raise DeviceError(f'device={device!r}: give a name, or "auto"')
-    if context is None:
-        _start_drivers(_target_by_name(cache), device)
     watch = Loading(progress, shows=progress is None)
-    with watch.step("find the model"):
-        place, model = located(cache, model, device, trust, context, timeout)
-    return load_folder(place, model, device, context, store_binaries, custom_ops, watch)
+    with starting_libraries():
+        if context is None:
+            _start_drivers(_target_by_name(cache), device)
+        with watch.step("find the model"):
+            place, model = located(cache, model, device, trust, context, timeout)
+        return load_folder(place, model, device, context, store_binaries, custom_ops, watch)
 
 
 def located(
@@ -159,14 +161,10 @@ def load_folder(
     watch: Loading | None = None,
 ) -> Session:
     """Load a model from a folder of this machine, as `load` does. `watch` is told of the steps."""
-    if context is None:
-        # What is not known before it is downloaded, or is loaded by a command, is started here.
-        _start_drivers(_target_by_name(cache), device)
-    from .cache.folder import find_variants, first_runnable, newest_first, read_settled, readable
-
     told = watch or Loading()
 
     def attempt() -> Session:
+        from .cache.folder import find_variants, first_runnable, newest_first, readable
         from .cache.variant import Weights, open_variant
 
         with told.step("read the plan"):
@@ -192,7 +190,12 @@ def load_folder(
         with told.step(BUILD):
             return Session(variant, watched, store_binaries, custom_ops)
 
-    with told.step("load"):
+    with starting_libraries(), told.step("load"):
+        if context is None:
+            # What is not known before it is downloaded, or is loaded by a command.
+            _start_drivers(_target_by_name(cache), device)
+        from .cache.folder import read_settled
+
         return read_settled(cache, attempt)
 
 

@@ -5,48 +5,33 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
-from ..processor import usable_cores
+from ..environment import starting_libraries
 from .functions import functions_of, use_loader
 
 _DEVICE_TYPE_ALL = 0xFFFFFFFF
 """CL_DEVICE_TYPE_ALL."""
 _LAZY = 1
 """RTLD_LAZY, with which loaders load drivers."""
-_SETTINGS = {
-    # PoCL would compile each kernel twice: at the first launch, for grids of its kind, and when
-    # asked for the binary, for all.
-    "POCL_WORK_GROUP_SPECIALIZATION": "0",
-    # Intel's driver for processors would join work-items in vectors. Kernels have vectors of their
-    # own: it takes three times as long to compile them, and they run no faster.
-    "CL_CONFIG_CPU_VECTORIZER_MODE": "1",
-}
-"""Variables that drivers read, unless the environment has them."""
-_AFFINITY = "POCL_AFFINITY"
-"""The variable with which PoCL keeps each of its threads on a processor, the first on the first.
-
-Linux often wakes two of them on one processor and leaves them there, for a hundred runs and more,
-since none waits for long.
-"""
 _LOCK = threading.RLock()
 """Some drivers crash if two threads load them at once."""
 
 
 def devices(libraries: Iterable[str]) -> list[int]:
     """The driver's handle of each device, driver by driver. A driver is loaded when first asked."""
-    with _LOCK, _variables():
+    with _LOCK, starting_libraries():
         platforms = [platform for library in libraries for platform in _platforms(library)]
         return [handle for platform in dict.fromkeys(platforms) for handle in _devices(platform)]
 
 
 def devices_of_loader() -> list[int]:
     """The same of all drivers that the system's library loads (DeviceError if there is none)."""
-    with _LOCK, _variables():
+    with _LOCK, starting_libraries():
         platforms = _loader_platforms()
         return [handle for platform in platforms for handle in _devices(platform)]
 
@@ -73,21 +58,6 @@ def _platforms(library: str) -> list[int]:
 def _loader_platforms() -> list[int]:
     # How the loader says that no driver is installed is an error, too.
     return _list(use_loader().clGetPlatformIDs)
-
-
-@contextmanager
-def _variables() -> Iterator[None]:
-    """Sets the variables that drivers read; what this process alone may have is taken back."""
-    for name, value in _SETTINGS.items():
-        os.environ.setdefault(name, value)
-    pin = _AFFINITY not in os.environ and usable_cores() == os.cpu_count()
-    if pin:
-        os.environ[_AFFINITY] = "1"
-    try:
-        yield
-    finally:
-        if pin:
-            del os.environ[_AFFINITY]
 
 
 def _devices(platform: int) -> list[int]:

@@ -17,7 +17,7 @@ from ..forks import DRIVER_PROCESS
 from . import platforms
 from .drivers import VENDORS
 from .library import OpenCLError, handles, make
-from .trials import known
+from .trials import Trials, known
 
 _LIBRARIES = ("bisect", "math", "mmap", "opcode")
 """Modules of Python in libraries, which the system loads one at a time: this thread would wait for
@@ -33,16 +33,16 @@ def start(name: str) -> None:
     DRIVER_PROCESS.start()
     if name not in _STARTED:
         # Here, as the other thread waits for Python's lock whenever it does more than call drivers.
-        known()
+        libraries = _trials().likely(name)
         for library in _LIBRARIES:
             import_module(library)
-        _STARTED[name] = in_background(lambda: _start(name), "OpenCL drivers")
+        _STARTED[name] = in_background(lambda: _start(libraries), "OpenCL drivers")
 
 
-def _start(name: str) -> None:
+def _start(libraries: Sequence[str]) -> None:
     # Whoever opens a device later gets the error.
     with suppress(DeviceError, OpenCLError):
-        found = _of(known().likely(name))
+        found = _of(libraries)
         if len(found) == 1:
             # Intel's driver loads its compiler for the first one.
             CONTEXTS[found[0]] = make("clCreateContext", None, 1, handles(*found), None, None)
@@ -50,20 +50,26 @@ def _start(name: str) -> None:
 
 def present() -> list[int]:
     """The handles of all devices whose drivers may be loaded (DeviceError)."""
-    return _of(known().usable())
+    return _of(_trials().usable())
 
 
 def likely(name: str) -> list[int]:
     """Those of the drivers that alone need be loaded for a device of this name (DeviceError)."""
     if name in _STARTED:
         _STARTED[name]()
-    return _of(known().likely(name))
+    return _of(_trials().likely(name))
 
 
 def _of(libraries: Sequence[str]) -> list[int]:
     DRIVER_PROCESS.start()
     if not known().drivers:
         return platforms.devices_of_loader()
-    # For the loader, if something else in this process uses it.
-    os.environ.setdefault(VENDORS, known().vendors())
     return platforms.devices(libraries)
+
+
+def _trials() -> Trials:
+    trials = known()
+    if trials.drivers:
+        # For the loader, if something else in this process uses it.
+        os.environ.setdefault(VENDORS, trials.vendors())
+    return trials

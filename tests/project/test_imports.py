@@ -64,7 +64,7 @@ STAGES = {
             "background",
         ),
         "typed_json",
-        "processor",
+        *("processor", "environment"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op"),
         *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
         *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),

@@ -163,3 +163,25 @@ def test_no_library_is_loaded_beside_the_driver(tmp_path: Path, opencl_device: s
     imported = dict(line.split(" ", 1) for line in output.splitlines())
     assert "tflgpu.runtime.plan.records" in imported
     assert not any(imported.values())
+
+
+def test_no_variable_is_added_beside_another_thread(tmp_path: Path, opencl_device: str) -> None:
+    """It may be reading the array of them, which C's library then frees."""
+    folder = chain().write(tmp_path)
+    load(folder, device=opencl_device).close()
+    program = (
+        "import ctypes, itertools, os, sys, threading, tflgpu\n"
+        "def note(event, arguments):\n"
+        "    if event == 'os.putenv' and threading.active_count() > 1:\n"
+        "        print(arguments[0].decode())\n"
+        "sys.addaudithook(note)\n"
+        f"tflgpu.load(sys.argv[1], device={opencl_device!r})\n"
+        "variables = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), 'environ')\n"
+        "present = itertools.takewhile(bool, map(variables.__getitem__, itertools.count()))\n"
+        "names = {variable.decode().partition('=')[0] for variable in present}\n"
+        "print(*names ^ os.environ.keys())"
+    )
+    command = [sys.executable, "-c", program, str(folder)]
+    # Without what drivers have added to this process.
+    output = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True)
+    assert (output.stdout, output.stderr) == ("\n", "")

@@ -1,0 +1,74 @@
+"""Variables that libraries read while they start, set before several start at once.
+
+A thread that adds a variable may free the array of them that another thread is reading, for C's
+library lets neither wait. So all is there before that drivers and numpy would add while they start.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .processor import usable_cores
+
+_SETTINGS = {
+    # PoCL would compile each kernel twice: at the first launch, for grids of its kind, and when
+    # asked for the binary, for all.
+    "POCL_WORK_GROUP_SPECIALIZATION": "0",
+    # Intel's driver for processors would join work-items in vectors. Kernels have vectors of their
+    # own: it takes three times as long to compile them, and they run no faster.
+    "CL_CONFIG_CPU_VECTORIZER_MODE": "1",
+}
+"""What libraries read at any time, unless the environment has it."""
+_TAKEN_BACK = {
+    # PoCL sets it lest hwloc loads OpenCL's loader.
+    "HWLOC_PLUGINS_PATH": "/dev/null",
+    # numpy sets it lest OpenBLAS keeps this thread on one processor.
+    "OPENBLAS_MAIN_FREE": "1",
+}
+"""What they read while they start, and this process alone may have."""
+_AFFINITY = "POCL_AFFINITY"
+"""The variable with which PoCL keeps each of its threads on a processor, the first on the first.
+
+Linux often wakes two of them on one processor and leaves them there, for a hundred runs and more,
+since none waits for long.
+"""
+
+
+_LOCK = threading.Lock()
+_added: set[str] = set()
+"""What is to be taken back."""
+_blocks = 0
+
+
+@contextmanager
+def starting_libraries() -> Iterator[None]:
+    """A block in which drivers and numpy start, on any threads.
+
+    There may be several, one within the other or beside it; the last one's end takes back what this
+    process alone may have.
+    """
+    global _blocks
+    with _LOCK:
+        _blocks += 1
+        _add()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _blocks -= 1
+            while _added and not _blocks:
+                os.environ.pop(_added.pop(), None)
+
+
+def _add() -> None:
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    wanted = dict(_TAKEN_BACK)
+    if usable_cores() == os.cpu_count():
+        wanted[_AFFINITY] = "1"
+    for name in wanted.keys() - os.environ.keys():
+        os.environ[name] = wanted[name]
+        _added.add(name)
