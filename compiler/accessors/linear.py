@@ -150,9 +150,8 @@ class Linear(Accessor):
         return self.read(index)
 
     def write(self, position: Position, value: Expression) -> Statements:
-        if position.last:
-            some = range(position.lanes - position.last, position.lanes)
-            save = partial(self.codec.save_some, self.memory, value=value, lanes=some)
+        if position.some:
+            save = partial(self.codec.save_some, self.memory, value=value, lanes=position.some)
             return stored_from(self.place(position), lambda to: body(*save(to)))
         if position.lanes:
             return self.store_slice(self.place(position), value)

@@ -19,8 +19,8 @@ class Position:
     index: Operand = 0
     lanes: int = 0
     """How many elements of a row follow from the flat index on; 0 for that element alone."""
-    last: int = 0
-    """How many of these are stored, the last ones; 0 for all."""
+    some: range = range(0)
+    """Which of these are stored; empty for all."""
     within: tuple[Operand, Operand] | None = None
     """The number of the row among all, and the place in it, if the kernel has them at hand."""
 

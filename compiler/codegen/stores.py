@@ -106,13 +106,16 @@ class Stores:
         index: Operand,
         within: tuple[Operand, Operand] | None = None,
         last: int = 0,
+        first: int = 0,
     ) -> Statements:
         """The statements for a slice of elements of a row, stored from a flat index on.
 
-        With `last` only so many are stored: those before have been, by whoever shares the row.
+        With `last` only so many are stored: those before have been, by whoever shares the row. With
+        `first` only so many are there.
         """
         lanes = self._target.lanes
-        place = Position(index=index, lanes=lanes, last=last, within=within)
+        some = range(first) if first else range(lanes - last, lanes) if last else range(0)
+        place = Position(index=index, lanes=lanes, some=some, within=within)
         return self._stored(value, FLOATS, place)
 
     def _stored(
@@ -137,7 +140,7 @@ class Stores:
             value, *beside = given
         if value is None:
             ops = (*op.core, *ops)
-        elif not (ops or self._output.repeats or kept or position.last):
+        elif not (ops or self._output.repeats or kept or position.some):
             return self._output.write(position, expression(value))
         else:
             results, known = op.core[-1].outputs, expression(value)

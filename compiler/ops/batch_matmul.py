@@ -140,14 +140,17 @@ def _slices_of_columns(op: Op, target: Target) -> str | None:
     columns = op.output.shape[-1]
     if op.attrs.get("adj_y", False):
         return "the second operand is transposed"
-    return f"{columns} columns do not fill a slice" if columns < target.lanes else None
+    if columns < min(target.lanes, COLUMNS):
+        return f"{columns} columns leave most of a slice empty"
+    return None
 
 
 def _build_columns(op: Op, target: Target, shape: TileShape | None) -> Launch:
     tile = _tile(op, target, shape)
     template, each = "matmul/batch_matmul_columns.jinja", tile.slices * target.lanes
     in_slices = no_row_slices(op, target, op.epilogue_inputs) is None
-    variables = {"tile": tile, "in_slices": in_slices}
+    lanes = min(op.output.shape[-1], target.lanes)
+    variables = {"tile": tile, "lanes": lanes, "in_slices": in_slices}
     return _launch(op, target, template, each, tile.pixels, variables)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from graphs import Value, call, w, x
+from graphs import Value, call, number, w, x
 
 from tflgpu.compiler.ir import Shape
 
@@ -77,6 +77,11 @@ def matrices() -> Iterator[Case]:
     yield Case("BATCH_MATMUL", "rank 5", deep)
     few = call("BATCH_MATMUL", x(3, 2, 37), x(3, 37, 203), adj_x=False, adj_y=False)
     yield Case("BATCH_MATMUL", "few long rows", few)
+    for columns in (3, 5, 11):
+        product = call("BATCH_MATMUL", x(3, 29, 7), x(3, 7, columns), adj_x=False, adj_y=False)
+        for factor in (number(0.35), x(columns), x(29, columns)):
+            situation = f"{columns} columns, fused with {list(factor.shape)}"
+            yield Case("BATCH_MATMUL", situation, call("MUL", product, factor))
     images = pooled(2, 3, 29, 37), pooled(1, 3, 37, 91)
     sliced = call("BATCH_MATMUL", *images, adj_x=False, adj_y=False)
     yield Case("BATCH_MATMUL", "in slices", call("ADD", sliced, pooled(2, 3, 29, 91)))

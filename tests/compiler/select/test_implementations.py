@@ -107,6 +107,7 @@ FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
 
 
 FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
+SINGLE_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 3))
 
 
 WHOLE_ROWS = transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4)
@@ -225,7 +226,8 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (TRANSPOSED, "cpu_avx512", ["move_squares", "batch_matmul_columns"]),
         (FEW_TRANSPOSED, "cpu_avx512", ["batch_matmul_products"]),
         (FEW_ROWS, "cpu_avx512", ["batch_matmul_columns"]),
-        (FEW_COLUMNS, "cpu_avx512", ["batch_matmul"]),
+        (FEW_COLUMNS, "cpu_avx512", ["batch_matmul_columns"]),
+        (SINGLE_COLUMNS, "cpu_avx512", ["batch_matmul"]),
         (FEW_COLUMNS, "gpu", ["batch_matmul_columns"]),
     ],
 )
