@@ -35,7 +35,7 @@ def _variables(op: Op) -> dict[str, int]:
 
 
 def _reads(op: Op) -> dict[str, Tensor]:
-    return dict(zip(("x", "cosines", "sines"), op.reads, strict=True))
+    return {name: op.operand(n) for n, name in enumerate(("x", "cosines", "sines"))}
 
 
 def _build_linear(op: Op, target: Target) -> Launch:

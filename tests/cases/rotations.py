@@ -66,6 +66,10 @@ def rotations() -> Iterator[Case]:
     yield Case("recognized", "rotation of wholes", plain)
     yield Case("recognized", "rotation of heads brought before the rows", in_front(32))
     yield Case("recognized", "rotation of odd heads brought before the rows", in_front(10))
+    for depth in (10, 32):
+        turned = of_wholes(call("TANH", x(2, 3, 7, depth)), *tables(7, depth), 2, 3, 7, depth)
+        scaled = call("MUL", turned, number(0.25))
+        yield Case("recognized", f"rotation of {depth} channels, then scaled", scaled)
 
 
 TABLES = (rotations,)
