@@ -118,11 +118,6 @@ def scale_wide(a: Array, b: Array, c: Array, multiplier: Value, shift: Value) ->
     return wrapped(np.asarray((total * multiplier + (np.int64(1) << (shift - 1))) >> shift))
 
 
-def multiply_each_once(a: Array, multiplier: Value, exponent: Value) -> Array:
-    zero = np.zeros_like(a)
-    return scale_wide(zero, zero, wrapped(a), multiplier, 31 - exponent)
-
-
 def multiply_each_rounded_twice(a: Array, multiplier: Value, exponent: Value) -> Array:
     return fixed_point.multiply_rounded_twice(a, multiplier, exponent)
 

@@ -69,7 +69,7 @@ WIDE_ROUNDING = {
         )
     ),
     "tflgpu.requantize_channels_once": of_integers(
-        lambda f, a, b, c, d, e: f.multiply_each_once(a * 256 + b, *_factor(c, d, e))
+        lambda f, a, b, c, d, e, g: f.scale_wide(a, b, c, _factor(d, e, g)[0], 31 - g)
     ),
     # 256 * a + b may be rounded to the next power of two as a float, but its upper bits are exact.
     "tflgpu.power_below": Elementwise(

@@ -235,6 +235,31 @@ def computed_weights() -> Iterator[Case]:
             yield row("computed weights", f"CONV_2D {how}", value)
 
 
+def sums_of_bytes() -> Iterator[Case]:
+    """Of int16, beyond what float32 holds, some also beyond 32 bits, where all have one sign."""
+    levels = np.linspace(-127, 127, 19).astype(np.int8)
+    single = known(np.tile(levels[:, None], 2900), affine(0.02))
+    filters = known(np.tile(levels[:, None, None, None], (2, 2, 725)), affine(0.02))
+    options: dict[str, Any] = {"fused_activation_function": "NONE"}
+    for form in ("int32", "int64"):
+        options["quantized_bias_type"] = form
+        result: dict[str, Any] = {"dtype": "int16", "scale": 400.0, **options}
+
+        def image(*shape: int) -> Value:
+            return quantized("ABS", xq(*shape, dtype="int16"), dtype="int16", scale=0.05)
+
+        operands = (image(5, 2900), single, bias(single, 19, form))
+        value = quantized("FULLY_CONNECTED", *operands, **result)
+        yield row("sums of bytes", f"FULLY_CONNECTED with bias {form}", value)
+        operands = (image(1, 3, 3, 725), filters, bias(filters, 19, form))
+        value = quantized("CONV_2D", *operands, **result, **window())
+        yield row("sums of bytes", f"CONV_2D with bias {form}", value)
+        added = (filters, image(1, 3, 3, 725), bias(filters, 19, form))
+        around: dict[str, Any] = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
+        value = quantized("TRANSPOSE_CONV", ints(1, 3, 3, 19), *added, **result, **around)
+        yield row("sums of bytes", f"TRANSPOSE_CONV with bias {form}", value)
+
+
 def weights_alone() -> Iterator[Case]:
     """Floats that are quantized while the model runs."""
     plain = {"fused_activation_function": "RELU"}
@@ -404,6 +429,6 @@ def normalized_rows() -> Iterator[Case]:
 
 
 TABLES = (
-    *(layers, narrow_images, computed_weights, weights_alone, packed_weights, blocks_of_weights),
-    *(gates, projections, normalized_rows),
+    *(layers, narrow_images, computed_weights, sums_of_bytes, weights_alone, packed_weights),
+    *(blocks_of_weights, gates, projections, normalized_rows),
 )

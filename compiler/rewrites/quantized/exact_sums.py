@@ -39,18 +39,20 @@ def exact_sums(layer: Layer) -> Tensor:
     count = layer.weights.shape[layer.output_axis]
     own = np.zeros(count) if layer.bias is None else layer.bias.astype(np.float64)
     small, large = _divide(own, products.sum(0))
-    parts = list(_parts(products, np.abs(small)))
+    parts = list(parts_of(products, np.abs(small)))
     if (len(parts) > 1 or large.any()) and _multiplies_bytes(layer, own):
         least = INTEGERS[layer.image.dtype][0] - lowering.zero(layer.image)
         return layer.sums(layer.centered_image, layer.centered_weights, layer.bias, least=least)
     if len(parts) > 1 and layer.grouped:
         raise lowering.declined("sums of grouped channels may be too large to be exact")
     if len(parts) + bool(large.any()) > 2 or (large.astype(np.float32) != large).any():
-        return _integer_sums(layer, own, parts)
+        sums = integer_sums(layer, layer.centered_image, own, parts)
+        return lowering.add("CAST", sums, dtype="float32")
     first = None if layer.bias is None else small
     biases = [first, *[None] * (len(parts) - 1)]
     sums, *others = (
-        _part(layer, bias, channels) for bias, channels in zip(biases, parts, strict=True)
+        _part(layer, layer.centered_image, bias, channels)
+        for bias, channels in zip(biases, parts, strict=True)
     )
     if large.any():
         name = f"{lowering.op.output.name}/large_bias"
@@ -85,7 +87,7 @@ def _divide(bias: Array, products: Array) -> tuple[Array, Array]:
     return bias - large, large
 
 
-def _parts(products: Array, bias: Array) -> Iterator[Channels]:
+def parts_of(products: Array, bias: Array) -> Iterator[Channels]:
     """The ranges of input channels whose sums are exact."""
     first, total = 0, bias.copy()
     for channel, own in enumerate(products):
@@ -96,9 +98,9 @@ def _parts(products: Array, bias: Array) -> Iterator[Channels]:
     yield first, len(products)
 
 
-def _part(layer: Layer, bias: Array | None, channels: Channels) -> Tensor:
+def _part(layer: Layer, image: Tensor, bias: Array | None, channels: Channels) -> Tensor:
     """The sums over some of the input channels."""
-    lowering, image, weights = layer.lowering, layer.centered_image, layer.centered_weights
+    lowering, weights = layer.lowering, layer.centered_weights
     first, end = channels
     if layer.input_axis is None or end - first == weights.shape[layer.input_axis]:
         return layer.sums(image, weights, bias)
@@ -108,11 +110,11 @@ def _part(layer: Layer, bias: Array | None, channels: Channels) -> Tensor:
     return layer.sums(some, lowering.constant(weights.data[..., first:end]), bias)
 
 
-def _integer_sums(layer: Layer, bias: Array, parts: list[Channels]) -> Tensor:
-    """Parts added as 32-bit integers, which wrap as LiteRT's do; rounded to float32 at the end."""
+def integer_sums(layer: Layer, image: Tensor, bias: Array, parts: list[Channels]) -> Tensor:
+    """The sums of parts added as 32-bit integers, which wrap as LiteRT's do; int32."""
     lowering = layer.lowering
     total = lowering.constant(bias, "int32")
     for channels in parts:
-        whole = lowering.add("CAST", _part(layer, None, channels), dtype="int32")
+        whole = lowering.add("CAST", _part(layer, image, None, channels), dtype="int32")
         total = lowering.add("ADD", whole, total)
-    return lowering.add("CAST", total, dtype="float32")
+    return total

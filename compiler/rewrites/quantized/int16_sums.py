@@ -19,6 +19,7 @@ import numpy as np
 
 from ...ir import Array, Tensor
 from ...ops.fixed_point import FixedPoint, fixed_point, half_away, upper_half
+from .exact_sums import integer_sums, parts_of
 from .layer import Layer
 from .lowering import Lowering
 
@@ -31,21 +32,44 @@ def bytes_of(lowering: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
     return lowering.add("tflgpu.high_byte", centered), lowering.add("tflgpu.low_byte", centered)
 
 
-def sums_of_bytes(layer: Layer) -> tuple[Tensor, Tensor]:
+def sums_of_bytes(layer: Layer) -> tuple[Tensor, ...]:
     """The sums of a layer's high and low bytes, both of the output's shape.
 
-    UnsupportedError if float32 does not hold them exactly.
+    Where float32 may not hold them, three numbers, worth 65536, 256 and 1, of which the first is a
+    multiple of 65536. UnsupportedError if such sums are of grouped channels.
     """
     channels = layer.weights.shape[layer.output_axis]
     bias = np.zeros(channels, np.int64) if layer.bias is None else layer.bias.astype(np.int64)
     upper = (bias + BYTE) >> 8
     lower = bias - 256 * upper
-    products = layer.products(BYTE).sum(0)
-    most = products + np.maximum(np.abs(upper), np.abs(lower))
-    layer.lowering.require_exact(float(most.max(initial=0)))
+    products = layer.products(BYTE)
+    most = np.maximum(np.abs(upper), np.abs(lower))
     high, low = bytes_of(layer.lowering, layer.centered_image)
     weights = layer.centered_weights
+    if layer.input_axis is None or layer.grouped or weights.data is None:
+        layer.lowering.require_exact(float((products.sum(0) + most).max(initial=0)))
+    elif len(parts := list(parts_of(products, most))) > 1:
+        sums = (integer_sums(layer, *each, parts) for each in ((high, upper), (low, lower)))
+        return _digits(layer.lowering, *sums)
     return layer.sums(high, weights, upper), layer.sums(low, weights, lower)
+
+
+def _digits(lowering: Lowering, high: Tensor, low: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """256 * high + low, int32, as floats that are worth 65536, 256 and 1."""
+    carry, lower = _divided(lowering, low, 8)
+    upper, middle = _divided(lowering, lowering.add("ADD", high, carry), 24)
+    upper = lowering.add("MUL", upper, lowering.constant(1 << 16, "int32"))
+    upper, middle, lower = (
+        lowering.add("CAST", each, dtype="float32") for each in (upper, middle, lower)
+    )
+    return upper, middle, lower
+
+
+def _divided(lowering: Lowering, value: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """An int32 divided by a power of two, downwards, and the rest."""
+    quotient = lowering.add("RIGHT_SHIFT", value, lowering.constant(bits, "int32"))
+    product = lowering.add("MUL", quotient, lowering.constant(1 << bits, "int32"))
+    return quotient, lowering.add("SUB", value, product)
 
 
 def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
@@ -54,12 +78,16 @@ def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> 
     multipliers, shifts = zip(*cut, strict=True)
     return lowering.rounded(
         "tflgpu.requantize_wide",
-        *([lowering.constant(0)] * (3 - len(sums))),
-        *sums,
+        *_three(lowering, sums),
         lowering.constant(multipliers),
         lowering.constant(shifts),
         bounds=lowering.bounds(lowering.op.output, half_away),
     )
+
+
+def _three(lowering: Lowering, sums: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The sums worth 65536, 256 and 1, the first 0 where there is none."""
+    return (*[lowering.constant(0)] * (3 - len(sums)), *sums)
 
 
 def fifteen_bits(lowering: Lowering, factor: float) -> tuple[int, int]:
@@ -74,19 +102,19 @@ def fifteen_bits(lowering: Lowering, factor: float) -> tuple[int, int]:
 def rounded_twice(
     lowering: Lowering, sums: Sequence[Tensor], factors: Array, ties_away: Array | float
 ) -> Tensor:
-    """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits, [channels].
+    """The last two sums, worth 256 and 1, wrapped in 32 bits, times factors of 31 bits, [channels].
 
     In the second rounding ties go up, or away from zero where `ties_away` is 1.
     """
     bounds = lowering.bounds(lowering.op.output, half_away)
-    operands = (*sums, *by_channel(lowering, factors), lowering.constant(ties_away))
+    operands = (*sums[-2:], *by_channel(lowering, factors), lowering.constant(ties_away))
     return lowering.rounded("tflgpu.requantize_channels_upwards", *operands, bounds=bounds)
 
 
 def rounded_once_in_full(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
-    """256 and 1 times the sums, times factors of 31 bits, [channels], rounded once."""
+    """Sums as those of `rounded_once`, times factors of 31 bits, [channels], rounded once."""
     bounds = lowering.bounds(lowering.op.output, half_away)
-    operands = (*sums, *by_channel(lowering, factors))
+    operands = (*_three(lowering, sums), *by_channel(lowering, factors))
     return lowering.rounded("tflgpu.requantize_channels_once", *operands, bounds=bounds)
 
 
