@@ -41,8 +41,9 @@ def with_kernel(**changes: Any) -> str:
         (with_kernel(before=float("nan")), "kernel 'k': nan is not a time in microseconds"),
         (json.dumps({"device": None, "kernels": {}}), "device must be a string and kernels an"),
         (json.dumps({"device": "x", "kernels": []}), "device must be a string and kernels an"),
-        ("[" * 100_000, "recursion"),
-        ("9" * 10_000, ""),  # Python limits the digits of integers, with a message of its own
+        # Python limits how deep lists are and how long integers, with messages of its own.
+        ("[" * 100_000, ""),
+        ("9" * 10_000, ""),
     ],
     ids=lambda text: text[:70],
 )

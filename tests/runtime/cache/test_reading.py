@@ -151,7 +151,7 @@ def test_folder_of_another_user(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 @posix
 def test_owner_is_checked(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = chain().write(cache)
-    lstat = Path.lstat
+    lstat = os.lstat
 
     def of_others(path: Path) -> os.stat_result:
         status = list(lstat(path))
