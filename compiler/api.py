@@ -34,6 +34,7 @@ def compile(
     signature: str | Sequence[str] = (),
     tuning: str | os.PathLike[str] = "",
     input_shapes: Mapping[str, Sequence[int]] | Sequence[Mapping[str, Sequence[int]]] = (),
+    cut_tables: bool = False,
     inputs: Mapping[str, str] | None = None,
     outputs: Mapping[str, str] | None = None,
     keep: Mapping[str, str] | None = None,
@@ -74,6 +75,8 @@ def compile(
             mappings, each naming the same inputs, compiles the model for each of them, with the
             weights stored once; `Session.run` then picks by the shapes of its inputs. With several
             signatures, "decode/tokens" is the input `tokens` of the signature `decode` alone.
+        cut_tables: Let constants along an axis that is shorter in `input_shapes` keep their first
+            entries alone, as is right for positions and masks.
         inputs: Formats of inputs, by name, for pictures of bytes that the device crops, resizes and
             normalizes: "rgba8, size=1920x1080, resize=bilinear, mean=127.5, std=127.5".
         outputs: Formats of outputs, by name: "softmax", "argmax", or pictures such as "rgba8,
@@ -114,6 +117,7 @@ def compile(
         signature=signatures(signature),
         tuning=os.fspath(tuning),
         input_shapes=shapes(input_shapes),
+        cut_tables=cut_tables,
         inputs=formats("inputs", inputs),
         outputs=formats("outputs", outputs),
         keep=kept(keep),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from .errors import ModelError
 from .frontend.model_file import Model
@@ -32,34 +32,26 @@ def with_sizes(
 
 
 def _with_fixed_sizes(error: ModelError, graph: Graph, shapes: Mapping[str, Shape]) -> ModelError:
-    """An error that also says which operators hold the sizes that inputs have in the file."""
+    """An error that also says which operators hold tables of the sizes in the file."""
     changed: dict[int, str] = {}
     for name, tensor in zip(graph.input_names, graph.inputs, strict=True):
         for size, wanted in zip(tensor.shape, shapes.get(name, tensor.shape), strict=False):
             if size not in (1, wanted):
                 changed.setdefault(size, name)
-    found = list(_holders(graph, changed))
+    found = [
+        f"operator {op!r} has a table of {list(tensor.shape)}"
+        for op in graph.ops
+        if op.name in ELEMENTWISE
+        for tensor in op.reads
+        if tensor.constant and _is_table(op, tensor, changed)
+    ]
     advice = "convert the model with the sizes you need, or with dynamic ones"
     if not found:
         return ModelError(f"{error}. Its inputs have other sizes in the file; {advice}")
     listed = ", ".join(found[:SHOWN])
     more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     sizes = " and ".join(f"{size} of input {name}" for size, name in changed.items())
-    return ModelError(f"{error}. Constants fix the size {sizes}: {listed}{more}; {advice}")
-
-
-def _holders(graph: Graph, sizes: Collection[int]) -> Iterator[str]:
-    """The operators whose constants have one of these sizes, with what they have."""
-    for op in graph.ops:
-        for tensor in op.reads:
-            if tensor.data is None:
-                continue
-            if op.name == "RESHAPE":
-                wanted = tensor.data.reshape(-1).tolist()
-                if not set(sizes).isdisjoint(wanted):
-                    yield f"operator {op!r} reshapes to {wanted}"
-            elif op.name in ELEMENTWISE and _is_table(op, tensor, sizes):
-                yield f"operator {op!r} has a table of {list(tensor.shape)}"
+    return ModelError(f"{error}. Tables fix the size {sizes}: {listed}{more}; {advice}")
 
 
 def _is_table(op: Op, tensor: Tensor, sizes: Collection[int]) -> bool:

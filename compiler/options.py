@@ -68,6 +68,7 @@ class Options:
     on; see `each_choice`."""
     inputs: tuple[tuple[str, str], ...] = ()
     outputs: tuple[tuple[str, str], ...] = ()
+    cut_tables: bool = False
     keep: tuple[tuple[str, str], ...] = ()
     """Pairs of an output and the input that it updates."""
     disable_passes: tuple[str, ...] = ()

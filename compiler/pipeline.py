@@ -32,7 +32,6 @@ from .events import Event
 from .fixed_sizes import with_sizes
 from .frontend.metadata import read_metadata
 from .frontend.model_file import Model, fingerprint
-from .frontend.reader import read
 from .ir import Graph, Op, Tensor
 from .litert.fallback import LitertShapes, check_safe, chosen_by_user, fall_back, in_order
 from .litert.parts import host, named_operators
@@ -40,6 +39,7 @@ from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
 from .progress import Progress, silent
+from .resized_model import read_resized
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
 from .rewrites.decompose.resolve_variables import VARIABLES
 from .rewrites.formats import apply_formats
@@ -132,7 +132,7 @@ def select(
 
     progress("read", 0, 1)
     shapes = dict(options.input_shapes)
-    graph = read(model, shapes, options.signature_key or None)
+    graph = read_resized(model, options, target)
     operators = len(graph)
     observe("read", graph)
     chosen = {**unfit, **chosen_by_user(graph, options.fallback_ops)}

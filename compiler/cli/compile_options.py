@@ -126,6 +126,12 @@ def compile_options(
             "shapes of all inputs named are one choice, the second ones the next, and so on.",
         ),
         click.option(
+            "--cut-tables",
+            is_flag=True,
+            help="With --input-shape, let constants along an axis that is shorter now keep their "
+            "first entries alone, as is right for positions and masks.",
+        ),
+        click.option(
             "--keep",
             callback=parse_kept,
             multiple=True,

@@ -15,6 +15,7 @@ from ...runtime.litert.dataflow import OMITTED
 from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
+from ..ir.sizes import Sizes, sizes_of
 from ..ops.base import operands_of
 from ..tflite_schema import DTYPES
 from .constants import Bytes, byte_size, decode, first_contents
@@ -103,6 +104,8 @@ class _Subgraph:
         self.input_names = self._called(self.inputs, signature.inputs if signature else {})
         self.output_names = self._called(self.outputs, signature.outputs if signature else {})
         self.tensors: list[Tensor] = []
+        self.filed: dict[int, Shape] = {}
+        """The shapes in the file of inputs with chosen ones."""
         self.subgraphs: dict[int, None] = {}
         """Indices of the subgraphs its operators refer to, in order."""
 
@@ -157,7 +160,22 @@ class _Subgraph:
         graph.outputs = [self.tensors[index] for index in self.outputs]
         graph.input_names = list(self.input_names)
         graph.output_names = list(self.output_names)
+        graph.sizes = self._changed_sizes()
         return graph
+
+    def _changed_sizes(self) -> dict[Tensor, Sizes]:
+        """The sizes of inputs with other shapes; none if the file leaves any open.
+
+        What the file then holds is made for all sizes.
+        """
+        if any(min(self.tensors[index].signature or (), default=0) < 0 for index in self.inputs):
+            return {}
+        filed = {self.tensors[index]: shape for index, shape in self.filed.items()}
+        return {
+            tensor: sizes_of(shape, tensor.shape)
+            for tensor, shape in filed.items()
+            if shape != tensor.shape and len(shape) == len(tensor.shape)
+        }
 
     # -- tensors ----------------------------------------------------------------------------
 
@@ -187,6 +205,7 @@ class _Subgraph:
                     f"the given shape {list(chosen)} does not fit: the input has {len(shape)} "
                     f"dimensions, {list(shape)}"
                 )
+            self.filed[index] = shape
             shape = chosen
         if any(size < 0 for size in shape) and index in self.inputs:
             sizes = ",".join(str(size) if size >= 0 else "N" for size in shape)

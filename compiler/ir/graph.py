@@ -10,6 +10,7 @@ from heapq import heapify, heappop, heappush
 from ..errors import Finding, ModelError
 from .edges import Edges
 from .op import FusedOp, Op
+from .sizes import Sizes
 from .tensor import Array, Shape, Tensor
 from .text import graph_text, to_text
 from .verify_fused import verify_fused
@@ -59,6 +60,14 @@ class Graph:
         """Variables that are the same for all signatures: kept inputs, and the file's resources."""
         self.contents: dict[Tensor, Array] = {}
         """The content of variables before the first run, if it is not zero."""
+        self.sizes: dict[Tensor, Sizes] = {}
+        """The sizes of tensors that are not those of the file, as the caller chose others."""
+        self.fitted: dict[Op, dict[int, Tensor]] = {}
+        """What operators read, by position, instead of constants that hold sizes of the file."""
+        self.viewed: list[tuple[Op, int, Shape]] = []
+        """Operands, by operator and position, that are read in another shape for that reason."""
+        self.cut_tables = False
+        """Whether constants along an axis that is shorter now are cut to their first entries."""
         self.set_aside: dict[Op, Finding] = {}
         """Operators found so far that cannot run on the device, with the reason."""
         self.litert_shape: LitertShape = declared_shape

@@ -19,8 +19,9 @@ from ..errors import EstimateWarning, ModelError, OptionError, PassError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..options import Options
-from ..pipeline import build, write
+from ..pipeline import build, target_of, write
 from ..progress import Progress, silent
+from ..resized_model import fitted_model
 from ..scratch import scratch_folder
 from ..telling import tell, told
 from .fewest import Fewest
@@ -67,9 +68,9 @@ class _Search:
         self._steps = 0
         self._halved = self._build(())
         """The compiled model with nothing kept."""
-        self._samples = Samples(model, self._halved.plan.inputs, options.signature_key)
-        shapes = dict(options.input_shapes)
-        self._read = partial(read, model, shapes, options.signature_key or None)
+        whole, key = fitted_model(model, options, target_of(options))
+        self._samples = Samples(whole, self._halved.plan.inputs, key)
+        self._read = partial(read, whole, dict(options.input_shapes), key or None)
         graph = self._read()
         self._input_names = graph.input_names
         self._everything = tuple(sorted(op.index for op in graph.ops))

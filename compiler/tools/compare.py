@@ -19,6 +19,7 @@ from ..litert.reference import Reference
 from ..litert.variations import every_tensor, kept_outputs, with_other_last_bits, with_state
 from ..options import Options
 from ..progress import Progress, silent
+from ..resized_model import fitted_model
 from ..scratch import scratch_folder
 from .comparison import Comparison
 from .nearest import Asked, Result, against_litert
@@ -65,7 +66,7 @@ def verify(
     run the model.
     """
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
-    device, key = attached_device(options.device), options.signature_key
+    device = attached_device(options.device)
     with scratch_folder() as cache:
         path = pipeline.write(pipeline.build(model, options, progress), cache)
         progress("load", 0, 1)
@@ -76,10 +77,11 @@ def verify(
             kept = kept_outputs(model, options) if options.keep else {}
             results |= {output: session.read(name) for output, name in kept.items()}
             progress("LiteRT", 0, 1)
+            whole = fitted_model(model, options, pipeline.target_of(options))
             outputs = against_litert(
                 [Result(*each) for each in results.items()],
-                lambda kernels: litert_outputs(model, key, arrays, kernels),
-                lambda seed: litert_outputs(*with_other_last_bits(model, key, arrays, seed)),
+                lambda kernels: litert_outputs(*whole, arrays, kernels),
+                lambda seed: litert_outputs(*with_other_last_bits(*whole, arrays, seed)),
                 options.precision,
             )
             verified = Verification(tuple(outputs))
@@ -87,8 +89,8 @@ def verify(
                 return verified
             inner = against_litert(
                 [*folded_results(model, options), *_layers(session)],
-                lambda kernels: every_tensor(model, key, arrays, kernels),
-                lambda seed: every_tensor(*with_other_last_bits(model, key, arrays, seed)),
+                lambda kernels: every_tensor(*whole, arrays, kernels),
+                lambda seed: every_tensor(*with_other_last_bits(*whole, arrays, seed)),
                 options.precision,
             )
             return replace(verified, layers=tuple(inner))

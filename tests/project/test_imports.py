@@ -42,6 +42,7 @@ STAGES = {
             "choices",
             "fixed_sizes",
             "rewrites",
+            "resized_model",
             "select",
             "litert",
             "sizing",

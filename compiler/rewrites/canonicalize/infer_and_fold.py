@@ -29,6 +29,7 @@ from ...ops.control_flow import CONTROL, as_the_file_says
 from ...target import Target
 from ..fold.fold_constants import fold, known
 from ..rewrite import Attempt, graph_rewrite, invalid_operator
+from .resizing import Resizing
 
 MAX_BYTES = 2**31 - 1
 """Bytes of the largest tensor that kernels can index."""
@@ -47,16 +48,27 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
     """
     for tensor in list(graph.inputs):
         _make_constant_if_empty(graph, tensor)
+    resizing = Resizing(graph) if graph.sizes else None
     waiting: set[Tensor] = set()
     for op in graph.ops:
         if not waiting.isdisjoint(op.reads) or (op.name in CONTROL and op not in graph.set_aside):
             waiting.update(op.outputs)
             continue
         definition = OPS.get(op.name)
-        shapes = _shapes(graph, op, definition)
+        filed = [tensor.shape for tensor in op.outputs]
+        if resizing and resizing.fit(op):
+            yield Attempt((op,))
+        try:
+            shapes = _shapes(graph, op, definition)
+        except ModelError:
+            if resizing:
+                resizing.end()
+            raise
         for tensor, shape in zip(op.outputs, shapes, strict=True):
             tensor.dynamic = shape is None
             tensor.shape = tensor.shape if shape is None else shape
+        if resizing:
+            resizing.follow(op, filed)
         if definition is None or op in graph.set_aside or definition.infer is as_the_file_says:
             continue
         if definition.traits.joins and any(tensor.elements for tensor in op.reads):
@@ -78,6 +90,8 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
             _make_constant_if_empty(graph, tensor)
         if nothing:
             graph.remove(op)
+    if resizing:
+        resizing.end()
 
 
 def _sums_nothing(op: Op, definition: OpDef) -> bool:

@@ -29,6 +29,7 @@ from ...litert.reference import Reference
 from ...litert.variations import with_state
 from ...options import Options
 from ...progress import Progress, silent
+from ...resized_model import fitted_model
 from ...scratch import scratch_folder
 from ..compare import Feed
 from ..trace.events import Trace
@@ -80,7 +81,7 @@ def benchmark(
     end. Raises what compiling and loading raise; with LiteRT also ReferenceMissingError if it is
     not installed. If it cannot run the model, the result says why.
     """
-    name, key = attached_device(options.device), options.signature_key
+    name = attached_device(options.device)
     with scratch_folder() as cache:
         watched = trace.stages(progress) if trace else progress
         compiled = pipeline.build(model, options, watched)
@@ -100,9 +101,10 @@ def benchmark(
             first_run = _time(lambda: session.run(arrays))
             _warm_up(lambda: session.run(arrays), how.warm_up)
             memory = _footprint(session.plan)
+            whole, key = fitted_model(model, options, pipeline.target_of(options))
             prepared = (
-                how.litert and (lambda: _litert(model, arrays, how.threads, key)),
-                how.litert_gpu and (lambda: _litert_gpu(model, arrays)),
+                how.litert and (lambda: _litert(whole, arrays, how.threads, key)),
+                how.litert_gpu and (lambda: _litert_gpu(whole, arrays)),
             )
             rivals = [_ready(each, how.warm_up) if each else None for each in prepared]
             sides = [lambda: session.run(arrays), *(rival for rival in rivals if callable(rival))]

@@ -1,0 +1,85 @@
+"""Along which axes operators combine, choose or move entries, so that these are not independent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from ...ir import Op
+from ...ops.reduce import REDUCTIONS, axes
+
+Combined = Iterable[tuple[int, int]]
+"""Positions of operands, each with an axis."""
+
+
+def _last(op: Op) -> Combined:
+    return [(0, -1)]
+
+
+def _image(op: Op) -> Combined:
+    """All axes but the batch."""
+    position = 2 if op.name == "TRANSPOSE_CONV" else 0
+    return [(position, axis) for axis in range(1, len(op.operand(position).shape))]
+
+
+def _reduced(op: Op) -> Combined:
+    return [(0, axis) for axis in axes(op)]
+
+
+def _numbered(op: Op) -> Combined:
+    """The axis that the second operand names."""
+    return [(0, int(op.number(1)))]
+
+
+def _joined(op: Op) -> Combined:
+    return [(position, op.attrs.get("axis", 0)) for position in range(len(op.inputs))]
+
+
+def _unpacked(op: Op) -> Combined:
+    return [(0, op.attrs.get("axis", 0))]
+
+
+def _padded(op: Op) -> Combined:
+    pairs = op.constant(1).reshape(-1, 2)
+    return [(0, axis) for axis, pair in enumerate(pairs) if pair.any()]
+
+
+def _all(op: Op) -> Combined:
+    return [(0, axis) for axis in range(len(op.operand(0).shape))]
+
+
+def _multiplied(op: Op) -> Combined:
+    return [(0, -2 if op.attrs.get("adj_x") else -1), (1, -1 if op.attrs.get("adj_y") else -2)]
+
+
+_COMBINED: Mapping[str, Callable[[Op], Combined]] = {
+    **dict.fromkeys(REDUCTIONS, _reduced),
+    **dict.fromkeys(
+        [
+            *("FULLY_CONNECTED", "L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION"),
+            *("LOG_SOFTMAX", "SOFTMAX", "TOPK_V2"),
+        ],
+        _last,
+    ),
+    **dict.fromkeys(
+        [
+            *("AVERAGE_POOL_2D", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "DEPTH_TO_SPACE"),
+            *("MAX_POOL_2D", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SPACE_TO_DEPTH"),
+            "TRANSPOSE_CONV",
+        ],
+        _image,
+    ),
+    **dict.fromkeys(["MIRROR_PAD", "PAD", "PADV2"], _padded),
+    "BATCH_MATMUL": _multiplied,
+    "CONCATENATION": _joined,
+    "CUMSUM": _numbered,
+    "DYNAMIC_UPDATE_SLICE": _all,
+    "UNPACK": _unpacked,
+}
+
+
+def combined_axes(op: Op) -> Iterator[tuple[int, int]]:
+    """The axes of its operands along which an operator does not treat entries alike.
+
+    UnsupportedError if they depend on computed operands.
+    """
+    yield from _COMBINED[op.name](op) if op.name in _COMBINED else ()

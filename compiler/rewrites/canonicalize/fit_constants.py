@@ -1,0 +1,253 @@
+"""What operators hold of the sizes of the file, fitted to inputs of other sizes.
+
+Converters for fixed sizes, such as PyTorch's, write them into the operands of RESHAPE, SLICE and
+others. Where it is clear which of them is which, they become the sizes that inputs have now. Where
+it is not, the model is refused: a guess could be a wrong result that nobody notices.
+
+A table along an axis, such as positions or a mask, is cut to its first entries if the caller allows
+it: the compiler cannot know that they are the right ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ...errors import ModelError
+from ...ir import Array, Graph, Op, Tensor, constant
+from ...ir.sizes import Size, Sizes, by_now, has_batch, in_file, is_changed, regroup
+from ...ops.elementwise import ELEMENTWISE
+from ...ops.reduce import REDUCTIONS, axes
+
+_New = Iterator[tuple[int, Array | Sequence[int]]]
+"""Positions of operands with what they hold now."""
+
+
+def fitted(graph: Graph, op: Op) -> dict[int, Tensor]:
+    """The constants that an operator must read instead, by position.
+
+    ModelError if it holds sizes, and what they are now is not clear.
+    """
+    found = {}
+    for position, content in _fitted(graph, op):
+        old = op.input(position)
+        if old is None:
+            found[position] = constant(f"{op.output.name}/shape", np.asarray(content, "int32"))
+        elif not np.array_equal(op.constant(position), content):
+            found[position] = constant(old.name, np.asarray(content, old.dtype))
+    return found
+
+
+def _fitted(graph: Graph, op: Op) -> _New:
+    if op.name in ELEMENTWISE:
+        yield from _tables(graph, op)
+    elif op.name == "CONCATENATION":
+        yield from _joined_tables(graph, op)
+    else:
+        holder = _HOLDERS.get(op.name)
+        if holder is not None:
+            source, function = holder
+            sizes = graph.sizes.get(op.operand(source))
+            if sizes is not None:
+                yield from function(op, sizes)
+
+
+def is_fixed(op: Op, *positions: int) -> bool:
+    """Whether these operands are there, and constant."""
+    tensors = [op.input(position) for position in positions]
+    return all(tensor is not None and tensor.constant for tensor in tensors)
+
+
+# -- operands that hold sizes -----------------------------------------------------------------
+
+
+def _reshape(op: Op, sizes: Sizes) -> _New:
+    if op.input(1) is not None and not is_fixed(op, 1):
+        return
+    wanted = op.integers_in("new_shape") if op.input(1) is None else op.integers(1)
+    if -1 not in wanted:
+        grouped = regroup(sizes, wanted)
+        if grouped is None:
+            raise unclear(op, f"reshapes {[in_file(size) for size in sizes]} to {wanted}")
+        yield 1, [by_now(size) for size in grouped]
+
+
+def _broadcast_to(op: Op, sizes: Sizes) -> _New:
+    if is_fixed(op, 1):
+        wanted = op.integers(1)
+        for axis, size in enumerate(sizes, start=len(wanted) - len(sizes)):
+            if axis >= 0 and wanted[axis] == in_file(size):
+                wanted[axis] = by_now(size)
+        yield 1, wanted
+
+
+def _slice(op: Op, sizes: Sizes) -> _New:
+    if is_fixed(op, 1, 2):
+        counts = op.integers(2)
+        for axis, (size, begin) in enumerate(zip(sizes, op.integers(1), strict=False)):
+            count, filed = counts[axis], in_file(size)
+            if is_changed(size) and begin + count == filed and not begin:
+                counts[axis] = by_now(size)
+            elif is_changed(size) and (begin + count == filed or has_batch(size)):
+                raise unclear(op, f"takes the entries from {begin} to {begin + count}")
+        yield 2, counts
+
+
+def _strided_slice(op: Op, sizes: Sizes) -> _New:
+    masks = {name: op.attrs.get(f"{name}_mask", 0) for name in ("begin", "end", "shrink_axis")}
+    moved = op.attrs.get("ellipsis_mask", 0) or op.attrs.get("new_axis_mask", 0)
+    if moved or not is_fixed(op, 1, 2, 3):
+        return
+    begins, ends, strides = (op.integers(position) for position in (1, 2, 3))
+    for axis, (size, begin, end) in enumerate(zip(sizes, begins, ends, strict=False)):
+        free = (masks["end"] | masks["shrink_axis"]) >> axis & 1
+        whole = (not begin or masks["begin"] >> axis & 1) and strides[axis] == 1
+        if not is_changed(size):
+            continue
+        if whole and end == in_file(size) and not free:
+            ends[axis] = by_now(size)
+        elif not (whole and free) and (end == in_file(size) or has_batch(size)):
+            raise unclear(op, f"takes the entries from {begin} to {end}")
+    yield 2, ends
+
+
+def _resize(op: Op, sizes: Sizes) -> _New:
+    if is_fixed(op, 1):
+        wanted = op.integers(1)
+        for axis, size in enumerate(sizes[1:3]):
+            if is_changed(size):
+                resized, rest = divmod(wanted[axis] * by_now(size), in_file(size))
+                if rest:
+                    raise unclear(op, f"resizes {in_file(size)} to {wanted[axis]}")
+                wanted[axis] = resized
+        yield 1, wanted
+
+
+def _transpose_conv(op: Op, sizes: Sizes) -> _New:
+    if is_fixed(op, 0):
+        wanted = op.integers(0)
+        wanted[0] = by_now(sizes[0])
+        for axis, stride in enumerate((op.attrs["stride_h"], op.attrs["stride_w"]), start=1):
+            wanted[axis] += (by_now(sizes[axis]) - in_file(sizes[axis])) * stride
+        yield 0, wanted
+
+
+def _reduction(op: Op, sizes: Sizes) -> _New:
+    """A batch of one that is reduced with other axes stays, now that it is more."""
+    if is_fixed(op, 1):
+        left = [
+            axis for axis in axes(op) if in_file(sizes[axis]) > 1 or not is_changed(sizes[axis])
+        ]
+        if len(left) < len(axes(op)):
+            yield 1, left
+
+
+def _gather_nd(op: Op, sizes: Sizes) -> _New:
+    """Indices that name all elements in their order are those of all elements now."""
+    if is_fixed(op, 1) and names_all(op, sizes):
+        grouped = regroup(sizes, op.operand(1).shape[:-1])
+        if grouped is None:
+            raise unclear(op, f"takes {[in_file(size) for size in sizes]} apart")
+        yield 1, _all_places(map(by_now, sizes)).reshape(*map(by_now, grouped), len(sizes))
+
+
+def names_all(op: Op, sizes: Sizes) -> bool:
+    """Whether the constant indices of a GATHER_ND name all elements of a tensor in their order."""
+    indices = op.constant(1)
+    places = _all_places(map(in_file, sizes))
+    return np.array_equal(indices.reshape(-1, indices.shape[-1]), places)
+
+
+def _all_places(shape: Iterable[int]) -> Array:
+    """The indices of all elements, each a row."""
+    grid = np.indices(tuple(shape))
+    return grid.reshape(len(grid), -1).T
+
+
+_HOLDERS: Mapping[str, tuple[int, Callable[[Op, Sizes], _New]]] = {
+    "RESHAPE": (0, _reshape),
+    "BROADCAST_TO": (0, _broadcast_to),
+    "SLICE": (0, _slice),
+    "STRIDED_SLICE": (0, _strided_slice),
+    "RESIZE_BILINEAR": (0, _resize),
+    "RESIZE_NEAREST_NEIGHBOR": (0, _resize),
+    "TRANSPOSE_CONV": (2, _transpose_conv),
+    "GATHER_ND": (0, _gather_nd),
+    **dict.fromkeys(REDUCTIONS, (0, _reduction)),
+}
+"""Operators that hold sizes or places of the operand at a position."""
+
+
+def unclear(op: Op, what: str) -> ModelError:
+    """The error for an operator whose meaning for other sizes is not known."""
+    return op.invalid(f"it {what}; what that is for inputs of other sizes is not clear")
+
+
+# -- tables -----------------------------------------------------------------------------------
+
+
+def _tables(graph: Graph, op: Op) -> _New:
+    """Constants beside operands of other sizes; their last axes are the same."""
+    for position, tensor in enumerate(op.inputs):
+        if tensor is None or tensor.data is None:
+            continue
+        content = tensor.data
+        for axis in range(content.ndim):
+            size = _size_beside(graph, op, content.ndim - axis, content.shape[axis])
+            if size is not None and content.shape[axis] == in_file(size) != 1:
+                content = _cut(graph, op, tensor, content, axis, size)
+        if content is not tensor.data:
+            yield position, content
+
+
+def _size_beside(graph: Graph, op: Op, place: int, filed: int) -> Size | None:
+    """The changed size of the axis `place` from the end, as other operands have it.
+
+    If they have it not, it may be that of an input of the model, as of the rows of a mask.
+    """
+    others = [tensor for tensor in op.reads if tensor.data is None]
+    known = [graph.sizes.get(tensor, ()) for tensor in others]
+    aligned = [sizes[-place] for sizes in known if place <= len(sizes)]
+    changed = [size for size in aligned if is_changed(size)]
+    if changed:
+        return max(changed, key=in_file)
+    if any(place <= len(tensor.shape) and tensor.shape[-place] != 1 for tensor in others):
+        return None
+    inputs = [size for tensor in graph.inputs for size in graph.sizes.get(tensor, ())]
+    same = [size for size in inputs if is_changed(size) and in_file(size) == filed]
+    return same[0] if same else None
+
+
+def _joined_tables(graph: Graph, op: Op) -> _New:
+    """Constants joined to operands of other sizes; along a batch of one they are repeated."""
+    sizes = next(graph.sizes[tensor] for tensor in op.reads if tensor in graph.sizes)
+    joined = op.attrs.get("axis", 0) % len(sizes)
+    for position, tensor in enumerate(op.inputs):
+        if tensor is None or tensor.data is None:
+            continue
+        content = tensor.data
+        for axis, size in enumerate(sizes):
+            if axis != joined and is_changed(size) and content.shape[axis] == in_file(size):
+                if in_file(size) == 1:
+                    content = content.repeat(by_now(size), axis)
+                else:
+                    content = _cut(graph, op, tensor, content, axis, size)
+        if content is not tensor.data:
+            yield position, content
+
+
+def _cut(graph: Graph, op: Op, tensor: Tensor, content: Array, axis: int, size: Size) -> Array:
+    """The first entries along an axis (ModelError if they may not be the right ones)."""
+    table = f"has a table of {list(tensor.shape)}"
+    count = by_now(size)
+    if count > in_file(size):
+        raise op.invalid(f"it {table}, too few entries for a size of {count}")
+    if len([factor for factor in size if factor.changed]) > 1:
+        raise unclear(op, f"{table} for several axes together")
+    if not graph.cut_tables:
+        raise op.invalid(
+            f"it {table} for the size {in_file(size)}, which is {count} now; if the first {count} "
+            f"entries are right, as those of positions and masks are, --cut-tables takes them"
+        )
+    return content.take(range(count), axis)

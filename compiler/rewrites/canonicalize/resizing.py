@@ -1,0 +1,276 @@
+"""Sizes that the caller chose for inputs are followed through the graph.
+
+Constants that hold other sizes are fitted on the way. A model whose constants had to be fitted was
+made for fixed sizes, and converters use what they know of these: a batch of one is reduced together
+with other axes, or disappears. So each operator must be one of which it is known that it computes
+the same for other sizes; if not, the model is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import ModelError, UnsupportedError
+from ...ir import Graph, Op, Shape, Tensor
+from ...ir.sizes import (
+    Factor,
+    Size,
+    Sizes,
+    by_now,
+    has_batch,
+    in_file,
+    is_batch,
+    is_changed,
+    regroup,
+    sizes_of,
+)
+from ...ops.elementwise import ELEMENTWISE
+from ...ops.reduce import REDUCTIONS, axes
+from ..rewrite import invalid_operator
+from .align_batches import aligned, view
+from .combined_axes import combined_axes
+from .fit_constants import fitted, is_fixed, names_all, unclear
+
+_VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
+_ALIKE = ELEMENTWISE.keys() | {"CAST", "QUANTIZE", "DEQUANTIZE"}
+_POOLS = frozenset(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
+_PLACES = frozenset(["ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"])
+_SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}
+"""Positions of what is split and of the axis."""
+
+_OF_ANY_SIZE = frozenset(
+    [
+        *("CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"),
+        *("BATCH_MATMUL", "FULLY_CONNECTED", "EMBEDDING_LOOKUP"),
+        *("L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION", "LOG_SOFTMAX", "SOFTMAX"),
+        *("ADD_N", "CUMSUM", "SHAPE", "TOPK_V2"),
+        *("MIRROR_PAD", "PAD", "PADV2", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"),
+        *("CONCATENATION", "PACK", "SLICE", "STRIDED_SLICE", "UNPACK"),
+        *("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "TRANSPOSE"),
+        *("DYNAMIC_UPDATE_SLICE",),
+    ]
+)
+"""Operators that do the same along each axis, however long it is, beside those named above."""
+
+
+class Resizing:
+    """The sizes of one graph, operator by operator in the order of execution."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._sizes = graph, graph.sizes
+        self._chosen = [
+            size for sizes in graph.sizes.values() for size in sizes if is_changed(size)
+        ]
+        self._raised: set[Tensor] = set()
+        """Tensors that have kept a batch of one, which the file reduces."""
+        self._doubts: list[ModelError] = []
+
+    def fit(self, op: Op) -> bool:
+        """Let an operator read constants that fit; whether there are any.
+
+        ModelError if it is not clear what they must be.
+        """
+        if self._sizes.keys().isdisjoint(op.reads):
+            return False
+        self._align(op)
+        try:
+            with invalid_operator(op):
+                self._doubt(op)
+                constants = fitted(self._graph, op)
+        except UnsupportedError as error:  # what must be constant is computed
+            self._doubts.append(unclear(op, error.findings[0].reason))
+            return False
+        if constants:
+            inputs = {**dict(enumerate(op.inputs)), **constants}
+            self._graph.set_inputs(op, inputs.values())
+            self._graph.fitted[op] = constants
+        return bool(constants)
+
+    def _align(self, op: Op) -> None:
+        if op.name not in _ALIKE and op.name != "BATCH_MATMUL":
+            return
+        operands = [op.operand(position) for position in range(len(op.inputs))]
+        for position, sizes in aligned([self._known(tensor) for tensor in operands]).items():
+            viewed = view(self._graph, op, position, tuple(map(by_now, sizes)))
+            self._sizes[viewed] = sizes
+            self._graph.viewed.append((op, position, viewed.shape))
+
+    def follow(self, op: Op, filed: Sequence[Shape]) -> None:
+        """Note the sizes of an operator's outputs, whose shapes in the file are `filed`."""
+        if self._sizes.keys().isdisjoint(op.reads):
+            return
+        for tensor, before in zip(op.outputs, filed, strict=True):
+            with invalid_operator(op):
+                sizes = None if tensor.dynamic else self._of(op, before, tensor.shape)
+            if sizes is None or tuple(map(by_now, sizes)) != tensor.shape:
+                self._doubts.append(unclear(op, f"computes {list(tensor.shape)}"))
+            elif any(map(is_changed, sizes)):
+                self._sizes[tensor] = sizes
+                if len([factor for size in sizes for factor in size if is_batch(factor)]) > 1:
+                    self._doubts.append(unclear(op, f"computes {list(before)} for a batch of one"))
+
+    def end(self) -> None:
+        """ModelError if something was fitted, but an operator may do something else now."""
+        self._sizes.clear()
+        if (self._graph.fitted or self._graph.viewed) and self._doubts:
+            raise self._doubts[0]
+
+    # -- sizes of results ---------------------------------------------------------------------
+
+    def _known(self, tensor: Tensor) -> Sizes:
+        return self._sizes.get(tensor) or sizes_of(tensor.shape, tensor.shape)
+
+    def _of(self, op: Op, filed: Shape, now: Shape) -> Sizes | None:
+        """The sizes of an output; None if they are not known."""
+        if op.name in _ALIKE:
+            return self._broadcast(op, len(now))
+        source = self._known(op.operand(0))
+        if op.name in REDUCTIONS:
+            return self._reduced(op, source, len(filed))
+        if op.name in _VIEWS:
+            return regroup(source, filed)
+        if op.name == "TRANSPOSE":
+            return tuple(source[axis] for axis in op.integers(1))
+        if len(filed) != len(now):
+            return None
+        if op.name == "FULLY_CONNECTED" and len(filed) < len(source):
+            rows = tuple(factor for size in source[:-1] for factor in size)
+            return (rows, (Factor(filed[-1], now[-1]),))
+        given = [self._sizes[tensor] for tensor in op.reads if tensor in self._sizes]
+        return tuple(
+            _found(given, axis - len(now), pair)
+            for axis, pair in enumerate(zip(filed, now, strict=True))
+        )
+
+    def _broadcast(self, op: Op, rank: int) -> Sizes:
+        """Along each axis that of the operand which is longer than one in the file."""
+        given = [self._known(tensor) for tensor in op.reads]
+        if not self._raised.isdisjoint(op.reads):
+            self._raised.update(op.outputs)
+        return tuple(
+            max(
+                (sizes[-place] for sizes in given if place <= len(sizes)),
+                key=lambda size: (in_file(size), is_changed(size)),
+            )
+            for place in range(rank, 0, -1)
+        )
+
+    def _reduced(self, op: Op, source: Sizes, rank: int) -> Sizes:
+        reduced = axes(op)
+        if op.attrs.get("keep_dims", False):
+            return tuple(() if axis in reduced else size for axis, size in enumerate(source))
+        left = tuple(size for axis, size in enumerate(source) if axis not in reduced)
+        if len(left) > rank:
+            self._raised.update(op.outputs)
+        return left
+
+    # -- operators that may mean something else -----------------------------------------------
+
+    def _doubt(self, op: Op) -> None:
+        why = self._why(op)
+        if why:
+            self._doubts.append(unclear(op, why))
+
+    def _why(self, op: Op) -> str | None:
+        """What an operator does that may not be meant for other sizes; None if nothing."""
+        if not self._raised.isdisjoint(op.reads) and not self._keeps_raised(op):
+            return "reads what a batch of one is no longer reduced to"
+        if self._mixes_batch(op):
+            return "combines entries along an axis in which a batch of one disappeared"
+        if op.name in _ALIKE:
+            return self._meets(op)
+        if op.name in REDUCTIONS:
+            return self._scaled_sum(op)
+        if op.name in _POOLS:
+            return self._whole_window(op)
+        if op.name in _SPLITS:
+            return self._split_axis(op)
+        if op.name == "BROADCAST_TO":
+            return self._repeats(op)
+        if op.name in _PLACES:
+            return self._places(op)
+        known = op.name in _OF_ANY_SIZE or op.name in _VIEWS
+        return None if known else "is not known to do the same for other sizes"
+
+    def _keeps_raised(self, op: Op) -> bool:
+        """Whether all that it reads has kept the batch, but for single numbers."""
+        others = [tensor for tensor in op.reads if tensor not in self._raised]
+        return op.name in _VIEWS or (op.name in _ALIKE and all(t.elements == 1 for t in others))
+
+    def _mixes_batch(self, op: Op) -> bool:
+        """Whether entries of several batches may be combined; what is reduced is fitted."""
+        sizes = (self._known(op.operand(place))[axis] for place, axis in combined_axes(op))
+        return any(
+            has_batch(size) and not (op.name in REDUCTIONS and in_file(size) == 1) for size in sizes
+        )
+
+    def _meets(self, op: Op) -> str | None:
+        """A batch of one that is repeated along an axis may come to meet one of its own size."""
+        given = [self._known(tensor) for tensor in op.reads]
+        for place in range(1, max(map(len, given), default=0) + 1):
+            sizes = [sizes[-place] for sizes in given if place <= len(sizes)]
+            repeated = any(is_changed(size) and in_file(size) == 1 for size in sizes)
+            if repeated and len(set(map(in_file, sizes))) > 1:
+                return "repeats a batch of one along another axis"
+        return None
+
+    def _scaled_sum(self, op: Op) -> str | None:
+        """A sum may be made a mean by a factor, which holds a size."""
+        sizes = self._known(op.operand(0))
+        changed = [size for axis in axes(op) if is_changed(size := sizes[axis])]
+        summed = [size for size in changed if in_file(size) != 1]
+        scaled = any(
+            reader.name in ("MUL", "DIV") and any(tensor.constant for tensor in reader.reads)
+            for reader in self._graph.consumers(op.output)
+        )
+        adds_up = op.name in ("SUM", "REDUCE_PROD") and summed and scaled
+        return "sums up an axis, and the sum is scaled by a constant" if adds_up else None
+
+    def _whole_window(self, op: Op) -> str | None:
+        window = (op.attrs["filter_height"], op.attrs["filter_width"])
+        sizes = self._known(op.operand(0))[1:3]
+        pairs = zip(sizes, window, strict=True)
+        whole = any(is_changed(size) and in_file(size) == extent for size, extent in pairs)
+        return f"has a window of {window[0]}x{window[1]}, the whole image" if whole else None
+
+    def _places(self, op: Op) -> str | None:
+        """Places along an axis may be computed by constants that hold its size."""
+        sizes = self._known(op.operand(0))
+        if op.name == "GATHER":
+            axis = op.attrs.get("axis", 0)
+            single = is_fixed(op, 1) and op.operand(1).elements == 1
+            used = [] if single else [sizes[axis]]
+        elif op.name == "GATHER_ND":
+            used = list(sizes[: op.operand(1).shape[-1]])
+            if is_fixed(op, 1) and names_all(op, sizes):
+                used = []
+        else:
+            used = [sizes[int(op.number(1))]]
+        return "has places along an axis of another size" if any(map(is_changed, used)) else None
+
+    def _split_axis(self, op: Op) -> str | None:
+        source, axis = _SPLITS[op.name]
+        sizes = self._known(op.operand(source))
+        return "splits an axis" if is_changed(sizes[int(op.number(axis))]) else None
+
+    def _repeats(self, op: Op) -> str | None:
+        """Repeating to a size that an input had in the file may be meant to follow it."""
+        wanted, sizes = op.integers(1), self._known(op.operand(0))
+        kept = [in_file(size) for size in sizes]
+        repeated = [
+            size
+            for axis, size in enumerate(wanted, start=len(sizes) - len(wanted))
+            if size != 1 and (axis < 0 or kept[axis] == 1)
+        ]
+        same = any(in_file(size) in repeated for size in self._chosen)
+        return f"repeats {kept} to {wanted}" if same else None
+
+
+def _found(given: Sequence[Sizes], place: int, pair: tuple[int, int]) -> Size:
+    """The factors of an output's size, which are those of an input's axis of that size."""
+    nearest = [sizes[place] for sizes in given if -place <= len(sizes)]
+    others = [size for sizes in given for size in sizes] if pair[0] != pair[1] else []
+    for size in (*nearest, *others):
+        if (in_file(size), by_now(size)) == pair:
+            return size
+    return (Factor(*pair),)
