@@ -85,13 +85,16 @@ class Reference:
 
     def _resize(self, input_shapes: Mapping[str, Shape] | Sequence[Shape]) -> None:
         details = self._interpreter.get_input_details()
-        names = [item["name"] for item in details]
-        if not isinstance(input_shapes, Mapping):
-            input_shapes = dict(zip(names, input_shapes, strict=False))
-        for name, shape in input_shapes.items():
-            if name not in names:
-                raise ModelError(f"no input {name!r}; the model has {', '.join(names)}")
-            self._interpreter.resize_tensor_input(details[names.index(name)]["index"], shape)
+        places = [item["index"] for item in details]
+        if isinstance(input_shapes, Mapping):
+            names = [item["name"] for item in details]
+            for name in input_shapes:
+                if name not in names:
+                    raise ModelError(f"no input {name!r}; the model has {', '.join(names)}")
+            places = [places[names.index(name)] for name in input_shapes]
+            input_shapes = list(input_shapes.values())
+        for place, shape in zip(places, input_shapes, strict=False):
+            self._interpreter.resize_tensor_input(place, shape)
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:

@@ -59,6 +59,11 @@ def test_reference_with_another_shape(shapes: Any) -> None:
     np.testing.assert_allclose(c, a + b, rtol=1e-6)
 
 
+def test_reference_with_inputs_of_one_name() -> None:
+    reference = Reference(addition("aac"), input_shapes=[(2, 3, 5, 7), (1, 3, 5, 7)])
+    assert [(each.name, each.shape[0]) for each in reference.inputs] == [("a", 2), ("a", 1)]
+
+
 def test_reference_refuses_wrong_inputs() -> None:
     reference = Reference(addition())
     with pytest.raises(InputError, match="no array is given for input b"):

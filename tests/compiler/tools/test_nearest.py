@@ -56,6 +56,16 @@ def test_only_xnnpack_is_asked_where_it_agrees() -> None:
     assert (found.kernels, found.errors, found.verdict) == ("XNNPACK", {}, "ok")
 
 
+def test_own_kernels_are_asked_where_xnnpack_rejects_the_model() -> None:
+    found, asked = compared(0.25, XNNPACK=None, built_in=0.25)
+    assert found.ok and asked == ["XNNPACK", "built-in"]
+    assert found.kernels == "built-in"
+    found, asked = compared(0.75, XNNPACK=None, built_in=0.25, reference=0.25)
+    assert not found.ok and found.errors == {"built-in": 0.5, "reference": 0.5}
+    with pytest.raises(ModelError, match="no such kernel"):
+        compared(0.25, XNNPACK=None, built_in=None)
+
+
 def test_a_result_of_other_kernels_is_right() -> None:
     found, asked = compared(0.25, XNNPACK=0.75, built_in=None, reference=0.25)
     assert found.ok and asked == ["XNNPACK", "built-in", "reference"]
