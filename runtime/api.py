@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +164,8 @@ def load_folder(
     told = watch or Loading()
 
     def attempt() -> Session:
+        from .background import in_background
+        from .cache.binaries import restored_programs
         from .cache.folder import find_variants, first_runnable, newest_first, readable
         from .cache.variant import Weights, open_variant
 
@@ -171,24 +173,24 @@ def load_folder(
             folders = newest_first(find_variants(cache, model))
             found = readable(folders)
         targets = _targets(found)
-        # On another thread, drivers start while this one imports numpy.
         if context is None:
             _start_drivers(targets[0], device)
         weights = Weights(folders[0]) if len(folders) == 1 else None
-        from .session import Session
-
+        in_background(_import_session, "imports")
         with told.step("open the device"):
             opened = open_device(device, targets, context)
-        try:
+        with ExitStack() as failed:
+            failed.callback(opened.release)
             folder, plan = first_runnable(found, opened)
             with told.step("open the kernels and weights"):
                 variant = open_variant(folder, plan, weights or Weights(folder))
             watched = told.opened(opened)
-        except BaseException:
-            opened.release()
-            raise
-        with told.step(BUILD):
-            return Session(variant, watched, store_binaries, custom_ops)
+            with told.step(BUILD):
+                programs = restored_programs(folder, watched, plan)
+                from .session import Session
+
+                failed.pop_all()
+                return Session(variant, watched, store_binaries, custom_ops, programs)
 
     with starting_libraries(), told.step("load"):
         if context is None:
@@ -197,6 +199,13 @@ def load_folder(
         from .cache.folder import read_settled
 
         return read_settled(cache, attempt)
+
+
+def _import_session() -> None:
+    """Import what needs numpy, which takes as long as opening a device and restoring kernels."""
+    # Whoever imports it next gets the error.
+    with starting_libraries(), suppress(ImportError):
+        import_module(".session", __package__)
 
 
 def _signed(folder: Path, model: str | os.PathLike[str] | None) -> str:

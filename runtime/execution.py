@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .cache.binaries import read_binary, stored_at, write_binary
+from .cache.binaries import restored_programs, stored_at, write_binary
 from .cache.variant import Variant, read_sources
 from .copies import CopyIn, CopyOut
 from .errors import CacheWarning, DeviceError, PlanError, warn_caller
 from .exchange import Exchange, PartTime, load_parts
 from .indices import CheckedQueue
-from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
-from .launch.device import Command, Device
+from .launch.commands import Buffers, Commands, bind_commands, compile_commands
+from .launch.device import Command, Device, Program
 from .launch.memory import Array, DeviceMemory
 from .plan.records import Plan, Region
 from .session_device import SessionDevice
@@ -40,10 +40,12 @@ class Execution:
         store_binaries: bool,
         custom_ops: Mapping[str, CustomOp],
         beside: Sequence[DeviceMemory] = (),
+        programs: Sequence[Program] | None = None,
     ) -> None:
         """Load the variant onto the device, beside those for other shapes of its inputs.
 
-        Raises as `Session` does.
+        `programs` are those of `restored_programs`, if they have been restored already. Raises as
+        `Session` does.
         """
         device = owner.device
         self.device, self.owner = device, owner
@@ -70,7 +72,7 @@ class Execution:
         self.parts = load_parts(variant, custom_ops)
         self.memory = DeviceMemory(self.plan, device, variant.weights.content, beside)
         self._schedule = self.plan.schedule(device.resident_groups)
-        restored = self._restore()
+        restored = self._restore(programs)
         self.commands = restored or compile_commands(
             self.plan, self._schedule, device, self.memory.buffers, variant.sources
         )
@@ -87,19 +89,23 @@ class Execution:
     def __exit__(self, *_: object) -> None:
         self.owner.__exit__()
 
-    def _restore(self) -> Commands | None:
+    def _restore(self, programs: Sequence[Program] | None) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(self._folder, self.device, self.plan)
-        if binary is None:
+        programs = programs or restored_programs(self._folder, self.device, self.plan)
+        if programs is None:
             return None
-        buffers = self.memory.buffers
-        return restore_commands(self.plan, self._schedule, self.device, buffers, binary)
+        try:
+            return self._bind(self.memory.buffers, programs)
+        except DeviceError:
+            # Only now may a driver notice that it cannot use the binary.
+            return None
+
+    def _bind(self, buffers: Buffers, programs: Sequence[Program]) -> Commands:
+        return bind_commands(self.plan, self._schedule, self.device, buffers, programs)
 
     def commands_on(self, buffers: Buffers) -> Commands:
         """The commands bound to other inputs and outputs (DeviceError)."""
-        everything = {**self.memory.buffers, **buffers}
-        programs = self.commands.programs
-        return bind_commands(self.plan, self._schedule, self.device, everything, programs)
+        return self._bind({**self.memory.buffers, **buffers}, self.commands.programs)
 
     def _store_binary(self) -> None:
         """Store the compiled kernels beside the plan.

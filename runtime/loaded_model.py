@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .cache.variant import Variant
 from .execution import Execution
 from .input_shapes import Shapes, choices_for, choices_of, chosen, matching
-from .launch.device import Device
+from .launch.device import Device, Program
 from .session_device import SessionDevice
 
 if TYPE_CHECKING:
@@ -24,8 +24,12 @@ class LoadedModel:
         device: Device,
         store_binaries: bool,
         custom_ops: Mapping[str, CustomOp],
+        programs: Sequence[Program] | None = None,
     ) -> None:
-        """Load the first plan. The device is released if that fails. Raises as `Session` does."""
+        """Load the first plan. The device is released if that fails. Raises as `Session` does.
+
+        `programs` are those of its kernels, if they have been restored.
+        """
         self.device = SessionDevice(device)
         self._store_binaries, self._custom_ops = store_binaries, custom_ops
         self._variant: Variant | None = variant
@@ -36,7 +40,9 @@ class LoadedModel:
         self._choices = choices_of(plan)
         """The input shapes of each plan, by name."""
         try:
-            self.first = Execution(variant, self.device, store_binaries, custom_ops)
+            self.first = Execution(
+                variant, self.device, store_binaries, custom_ops, programs=programs
+            )
         except BaseException:
             device.release()
             raise

@@ -11,7 +11,7 @@ from .exchange import PartTime, as_declared
 from .execution import Execution
 from .input_shapes import shapes_of, signatures_of
 from .inputs import arrays_for, quantized
-from .launch.device import Device, DeviceInfo
+from .launch.device import Device, DeviceInfo, Program
 from .launch.memory import Array
 from .loaded_model import LoadedModel
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo
@@ -38,15 +38,17 @@ class Session:
         device: Device,
         store_binaries: bool = False,
         custom_ops: Mapping[str, CustomOp] | None = None,
+        programs: Sequence[Program] | None = None,
     ) -> None:
         """Load a variant onto a device, which the session then owns. Applications call `load`.
 
-        With `store_binaries`, compiled kernels are stored beside the plan; a CacheWarning says if
-        they could not be. PlanError if the device cannot run the plan or files are damaged,
-        DeviceError if a driver call fails or LiteRT is needed but not installed, BuildError if the
-        driver rejects a kernel.
+        `programs` are those of the first plan's kernels, if they have been restored. With
+        `store_binaries`, compiled kernels are stored beside the plan; a CacheWarning says if they
+        could not be. PlanError if the device cannot run the plan or files are damaged, DeviceError
+        if a driver call fails or LiteRT is needed but not installed, BuildError if the driver
+        rejects a kernel.
         """
-        self._use(LoadedModel(variant, device, store_binaries, custom_ops or {}))
+        self._use(LoadedModel(variant, device, store_binaries, custom_ops or {}, programs))
 
     def _use(
         self, model: LoadedModel, signature: str | None = None, chosen: Execution | None = None

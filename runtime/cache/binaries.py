@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import PlanError
-from ..launch.device import Device, DeviceInfo
+from ..launch.device import Device, DeviceInfo, Program
 from ..plan.records import Plan
 from ..processor import instruction_set
 from .folder import lock
@@ -73,6 +73,19 @@ def read_binary(folder: Path, device: Device, plan: Plan) -> bytes | None:
         with suppress(FileNotFoundError):  # another process has just replaced the variant
             check_unchanged_since(folder, plan, stored_at(folder, device.info))
     return binary
+
+
+def restored_programs(folder: Path, device: Device, plan: Plan) -> Sequence[Program] | None:
+    """The programs of the kernels that the device runs; None if they must be compiled (PlanError).
+
+    A driver may notice only when they are used that it cannot use them.
+    """
+    binary = read_binary(folder, device, plan)
+    if binary is None:
+        return None
+    schedule = plan.schedule(device.resident_groups)
+    kernels = [plan.kernels[index] for index in schedule.kernels]
+    return device.restore(kernels, schedule.options, binary)
 
 
 def stored_at(folder: Path, info: DeviceInfo) -> int:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from ..errors import DeviceError
 from ..frozen import dataclass
-from ..plan.kernels import Kernel
 from ..plan.records import Argument, Persistent, Plan, Region
 from ..plan.running import Schedule
 from .device import Buffer, Command, Device, Program
@@ -40,30 +38,9 @@ def compile_commands(
     sources: Mapping[str, str],
 ) -> Commands:
     """Compile the kernels from their sources, by file, and bind them (BuildError, DeviceError)."""
-    programs = device.build(_kernels(plan, schedule), schedule.options, sources)
+    kernels = [plan.kernels[index] for index in schedule.kernels]
+    programs = device.build(kernels, schedule.options, sources)
     return bind_commands(plan, schedule, device, buffers, programs)
-
-
-def restore_commands(
-    plan: Plan,
-    schedule: Schedule,
-    device: Device,
-    buffers: Buffers,
-    binary: bytes,
-) -> Commands | None:
-    """Bind kernels that were compiled before; None if they must be compiled again."""
-    programs = device.restore(_kernels(plan, schedule), schedule.options, binary)
-    if programs is None:
-        return None
-    try:
-        return bind_commands(plan, schedule, device, buffers, programs)
-    except DeviceError:
-        # Only now may a driver notice that it cannot use the binary.
-        return None
-
-
-def _kernels(plan: Plan, schedule: Schedule) -> list[Kernel]:
-    return [plan.kernels[index] for index in schedule.kernels]
 
 
 def bind_commands(

@@ -62,7 +62,6 @@ def open_device(name: str = "auto") -> OpenCLDevice:
 
     A DeviceWarning names what "auto" passes over because it does not work.
     """
-    # Imports numpy, which takes as long as the drivers take to start on another thread.
     from .device import OpenCLDevice
 
     info, handle = _select(name)

@@ -85,6 +85,10 @@ _LOADERS = (
 FUNCTION = ctypes.CFUNCTYPE(c_int)
 """A function object, made of an address. Python's lock is released while it is called."""
 
+_QUERY_FUNCTION = ctypes.PYFUNCTYPE(c_int)
+"""The same for a function that takes less time than giving the lock back and waiting for it."""
+_QUERIES = frozenset({"clGetPlatformInfo", "clGetDeviceInfo"})
+
 
 class Functions(dict[str, Any]):
     """The functions of one driver with declared types, by name."""
@@ -103,7 +107,8 @@ class Functions(dict[str, Any]):
 
         Its arguments must be objects of ctypes.
         """
-        function: Any = FUNCTION(self._address(name))
+        kind = _QUERY_FUNCTION if name in _QUERIES else FUNCTION
+        function: Any = kind(self._address(name))
         function.__name__ = name
         return function
 

@@ -1,12 +1,13 @@
-"""Memory of an OpenCL device: buffers, images, and copies to and from arrays on the host."""
+"""Memory of an OpenCL device: buffers, images, and copies to and from arrays on the host.
+
+numpy is imported where it is used: another thread imports it while a device is opened.
+"""
 
 from __future__ import annotations
 
 import weakref
 from ctypes import Structure, byref, c_char, c_size_t, c_uint, c_void_p, memmove
 from typing import Any
-
-import numpy as np
 
 from ..launch.callers_memory import CallersMemory
 from .functions import functions_of
@@ -142,6 +143,8 @@ class OpenCLMemory:
         if memory is None:
             memory = (c_char * size).from_address(address)
             self._views[address] = weakref.ref(memory)
+        import numpy as np
+
         return np.frombuffer(memory, np.uint8, size)
 
     def _free_shared(self, address: int) -> int:
@@ -162,6 +165,8 @@ class OpenCLMemory:
     def constant(self, data: memoryview) -> int:
         if not data.nbytes:
             return self.allocate(0)
+        import numpy as np
+
         if self._addressed:
             buffer = self.allocate(data.nbytes)
             self.upload(buffer, np.frombuffer(data, np.uint8), 0)

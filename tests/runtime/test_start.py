@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from ast import literal_eval
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.api import Loading, load_folder
 from tflgpu.runtime.cache.variant import Weights
 from tflgpu.runtime.launch.device import Device
+from tflgpu.runtime.opencl.device import OpenCLDevice
 
 
 def test_newest_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
@@ -44,9 +46,10 @@ def test_a_device_is_released_if_its_observer_fails(
 ) -> None:
     released: list[Device] = []
 
+    monkeypatch.setattr(OpenCLDevice, "release", lambda self: released.append(self))
+
     class Failing(Loading):
         def opened(self, device: Device) -> Device:
-            monkeypatch.setattr(type(device), "release", lambda self: released.append(self))
             raise ValueError
 
     with pytest.raises(ValueError):
@@ -152,15 +155,17 @@ def test_no_library_is_loaded_beside_the_driver(tmp_path: Path, opencl_device: s
     program = (
         "import sys, tflgpu\n"
         "from tflgpu.runtime.opencl import starting\n"
+        "imported = []\n"
         "def note(event, arguments):\n"
         "    if event == 'import' and 'numpy' not in sys.modules and starting._STARTED:\n"
-        "        print(arguments[0], arguments[1] or '')\n"
+        "        imported.append(arguments[:2])\n"
         "sys.addaudithook(note)\n"
-        f"tflgpu.load(sys.argv[1], device={opencl_device!r})"
+        f"tflgpu.load(sys.argv[1], device={opencl_device!r})\n"
+        "print(imported)"
     )
     command = [sys.executable, "-c", program, str(folder)]
     output = subprocess.run(command, capture_output=True, text=True).stdout
-    imported = dict(line.split(" ", 1) for line in output.splitlines())
+    imported = dict(literal_eval(output))
     assert "tflgpu.runtime.plan.records" in imported
     assert not any(imported.values())
 
