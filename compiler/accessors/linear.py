@@ -6,7 +6,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..ir import Shape
-from ..language import INT, Choice, Expression, Operand, Real, coordinate, expression, horner
+from ..language import (
+    FLOATS,
+    INT,
+    Choice,
+    Expression,
+    Operand,
+    Real,
+    coordinate,
+    expression,
+    horner,
+    lane,
+)
 from ..language.statement import Statements, body
 from ..ops.base import bhwc
 from .accessor import Accessor, stored_from
@@ -149,7 +160,16 @@ class Linear(Accessor):
     def entry(self, index: Operand) -> Expression:
         return self.read(index)
 
+    def _apart(self, position: Position) -> bool:
+        """Whether a slice has gaps between its elements, as it reaches beyond a shorter row."""
+        return bool(self.run) and self.shape[-1] < (position.some.stop or position.lanes)
+
     def write(self, position: Position, value: Expression) -> Statements:
+        if self._apart(position):
+            some = position.some or range(position.lanes)
+            places = (self.element_index(expression(position.index) + number) for number in some)
+            each = (lane(value, number, position.lanes) for number in some)
+            return body(*map(partial(self.codec.save, self.memory), places, each))
         if position.some:
             save = partial(self.codec.save_some, self.memory, value=value, lanes=position.some)
             return stored_from(self.place(position), lambda to: body(*save(to)))
@@ -163,6 +183,9 @@ class Linear(Accessor):
         terms = list(zip(position.coordinates(shape), own, strict=True))
         index = position.index if own == tuple(shape) else horner(*terms)
         one_a_row = (1, *self.shape)[-1] < (1, *shape)[-1]
+        if self._apart(position):
+            each = (self.read(expression(index) + n) for n in range(position.lanes))
+            return self.memory.language.made(FLOATS, position.lanes, *each)
         if position.lanes and not one_a_row:
             return self.load_slice(self.element_index(index))
         element = self.read(index)

@@ -224,9 +224,19 @@ def _linear(op: Op, target: Target) -> Launch:
     )
 
 
+def _in_a_row(op: Op, target: Target) -> bool:
+    """Whether rows shorter than a slice can be computed as if they were one, as none broadcasts."""
+    columns, elements = op.output.shape[-1:], op.output.elements
+    sizes = {tensor.elements for tensor in (*op.outputs, *read_in_store(op))}
+    return columns < (target.lanes,) <= (elements,) and sizes <= {1, elements}
+
+
 def _long_rows(op: Op, target: Target) -> str | None:
-    """Rows of a slice at least; or shorter ones whose places in other tensors are found at once."""
+    """Rows of a slice at least, of their own or together; or shorter ones whose places in other
+    tensors are found at once."""
     operands = read_in_store(op)
+    if _in_a_row(op, target):
+        return no_row_slices(op, target, operands)
     short = SHORTEST <= op.output.shape[-1] < target.lanes if op.output.shape else False
     if short and any(1 < tensor.elements < op.output.elements for tensor in operands):
         return no_row_slices(op, target, operands)
@@ -234,7 +244,7 @@ def _long_rows(op: Op, target: Target) -> str | None:
 
 
 def _rows(op: Op, target: Target) -> Launch:
-    columns = op.output.shape[-1]
+    columns = op.output.elements if _in_a_row(op, target) else op.output.shape[-1]
     parts = slice_count(columns, target)
     items = op.output.elements // columns * parts
     return Launch.of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import Value, call, ints, known, number, transpose, x
+from graphs import Value, call, ints, known, number, parts, transpose, x
 
 from .case import Case
 
@@ -29,6 +29,13 @@ def with_operands(value: Value) -> Value:
 def rows() -> Iterator[Case]:
     sine = call("SIN", call("MUL", x(*WHOLE), x(1, 3, 2, 5, 1)))
     yield Case("SIN", "rows of whole slices", with_operands(sine))
+    for shape in ((1, 3, 2, 5, 3), (1, 3, 2, 8, 4)):
+        short = call("SUB", call("COS", x(*shape)), call("MUL", x(*shape), x(1)))
+        yield Case("COS", f"short rows {list(shape)}", short)
+        joined = call("CONCATENATION", x(*shape), call("TANH", short), call("EXP", short), axis=-1)
+        yield Case("COS", f"short rows {list(shape)}, joined", joined)
+    first, second = parts("SPLIT", 2, ints(4), x(1, 3, 2, 5, 6), num_splits=2)
+    yield Case("COS", "short rows within longer ones", call("SUB", call("COS", first), second))
     positive = call("ABS", call("DIV", x(*WHOLE), x(1, 3, 2, 5, 32)))
     yield Case("POW", "rows of whole slices", call("POW", positive, x(1, 3, 2, 5, 1)))
     sums = call("ADD", call("ADD", x(2, 3, 2, 5, 37), x(2, 3, 2, 5, 1)), x(2, 1, 2, 1, 37))

@@ -140,6 +140,9 @@ SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 32), x(3, 1, 5, 2, 1)))
 RAGGED_SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 37), x(3, 1, 5, 2, 1)))
 
 
+ROWS_OF_THREE = call("SIN", x(3, 1, 5, 2, 3))
+
+
 SHORT_SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 7), x(3, 1, 5, 2, 1)))
 
 
@@ -209,6 +212,8 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SINES, "gpu", ["elementwise_linear"]),
         (RAGGED_SINES, "cpu_avx512", ["elementwise_rows"]),
         (SHORT_SINES, "cpu_avx512", ["elementwise_rows"]),
+        (ROWS_OF_THREE, "cpu_avx512", ["elementwise_rows"]),
+        (ROWS_OF_THREE, "gpu", ["elementwise_linear"]),
         (TOP, "cpu_avx512", ["top_insertion"]),
         (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
         (transposed(4, 4), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_thin"]),
