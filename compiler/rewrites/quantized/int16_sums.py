@@ -49,8 +49,8 @@ def sums_of_bytes(layer: Layer) -> tuple[Tensor, ...]:
     if layer.input_axis is None or layer.grouped or weights.data is None:
         layer.lowering.require_exact(float((products.sum(0) + most).max(initial=0)))
     elif len(parts := list(parts_of(products, most))) > 1:
-        sums = (integer_sums(layer, *each, parts) for each in ((high, upper), (low, lower)))
-        return _digits(layer.lowering, *sums)
+        whole = integer_sums(layer, high, upper, parts), integer_sums(layer, low, lower, parts)
+        return _digits(layer.lowering, *whole)
     return layer.sums(high, weights, upper), layer.sums(low, weights, lower)
 
 
