@@ -18,8 +18,6 @@ Nan = Literal["keep", "any"]
 
 TARGETS: tuple[str, ...] = get_args(TargetName)
 PRECISIONS: tuple[str, ...] = get_args(Precision)
-FALLBACKS: tuple[str, ...] = get_args(Fallback)
-NANS: tuple[str, ...] = get_args(Nan)
 
 ALL = ("all",)
 """As the signatures to compile: all that the model has."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from ..fleet.tasks import for_each
 from ..keep_f32 import TOLERANCE
-from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
+from ..options import Options
 from .options import Function, parse_formats, parse_kept, parse_operators, parse_shapes, together
 from .paths import DeviceName
 
@@ -23,7 +23,28 @@ tolerance_option = click.option(
     help="With --keep-f32 auto, the error allowed relative to the largest absolute value or to 1.",
 )
 
-_FIELDS = tuple(item.name for item in fields(Options))
+_FIELDS = {item.name: item for item in fields(Options)}
+_HINTS = get_type_hints(Options)
+
+
+def _option(
+    name: str, text: str, flag: str = "", given: Any = None, repeated: bool = False, **more: Any
+) -> Callable[[Function], Function]:
+    """The option for a field of `Options`, which says what values it has, and its default."""
+    default, hint = _FIELDS[name].default if given is None else given, _HINTS[name]
+    if get_origin(hint) is Literal:
+        more["type"] = click.Choice(get_args(hint))
+    if hint is bool:
+        more["is_flag"] = True
+    return click.option(
+        *(flag.split("/") if flag else [f"--{name.replace('_', '-')}"]),
+        name,
+        multiple=repeated or get_origin(hint) is tuple,
+        default=[default] if repeated else default,
+        show_default=bool(default),
+        help=f"{text} Can be repeated." if repeated else text,
+        **more,
+    )
 
 
 def compile_options(
@@ -35,116 +56,85 @@ def compile_options(
     `Options`. A command that `runs` the model has no --custom-op, because no application is there
     to compute it.
     """
-    repeated = " Can be repeated." if several else ""
-    custom_ops = click.option(
-        "--custom-op",
+    custom_ops = _option(
         "custom_ops",
-        multiple=True,
+        "An operator that a function of the application computes, as given to `load`.",
+        "--custom-op",
         metavar="NAME",
-        help="An operator that a function of the application computes, as given to `load`.",
     )
     choices = (
-        click.option(
-            "--target",
-            type=click.Choice(TARGETS),
-            default="opencl",
-            show_default=True,
-            help="Language of the kernels.",
+        _option("target", "Language of the kernels."),
+        _option(
+            "precision",
+            "f16 and f32_f16 store weights and activations in half precision; with f16, layers "
+            "also compute in it where the device profile says so.",
+            repeated=several,
         ),
-        click.option(
-            "--precision",
-            type=click.Choice(PRECISIONS),
-            default=["f32"] if several else "f32",
-            multiple=several,
-            show_default=True,
-            help="f16 and f32_f16 store weights and activations in half precision; with f16, "
-            "layers also compute in it where the device profile says so." + repeated,
-        ),
-        click.option(
-            "--keep-f32",
-            callback=parse_operators,
-            multiple=True,
+        _option(
+            "keep_f32",
+            "An operator, or a tensor it computes, to keep in single precision although others "
+            "are in half; `auto` lets compile, tune and verify search for few.",
             metavar="NAME|INDEX|auto",
-            help="An operator, or a tensor it computes, to keep in single precision although "
-            "others are in half; `auto` lets compile, tune and verify search for few.",
-        ),
-        click.option(
-            "--nan",
-            type=click.Choice(NANS),
-            default="keep",
-            show_default=True,
-            help="With any, RELU and other limits need not hand NaN on, which is faster.",
-        ),
-        click.option(
-            "--device",
-            type=DeviceName(),
-            default=["auto"] if several else "auto",
-            multiple=several,
-            show_default=True,
-            help="Part of a device's name as `tflgpu devices` prints it, or a device profile."
-            + repeated,
-        ),
-        click.option(
-            "--tuning",
-            default="",
-            metavar="FILE",
-            help="A table of tuned tiles and work-groups, as `tflgpu compile --tune` writes it.",
-        ),
-        click.option(
-            "--fallback",
-            type=click.Choice(FALLBACKS),
-            default=fallback,
-            show_default=True,
-            help="Where to run operators that the device cannot; with `none` they are an error.",
-        ),
-        click.option(
-            "--fallback-op",
-            "fallback_ops",
             callback=parse_operators,
-            multiple=True,
+        ),
+        _option("nan", "With any, RELU and other limits need not hand NaN on, which is faster."),
+        _option(
+            "device",
+            "Part of a device's name as `tflgpu devices` prints it, or a device profile.",
+            repeated=several,
+            type=DeviceName(),
+        ),
+        _option(
+            "tuning",
+            "A table of tuned tiles and work-groups, as `tflgpu compile --tune` writes it.",
+            metavar="FILE",
+        ),
+        _option(
+            "fallback",
+            "Where to run operators that the device cannot; with `none` they are an error.",
+            given=fallback,
+        ),
+        _option(
+            "fallback_ops",
+            "An operator to run on LiteRT in any case.",
+            "--fallback-op",
             metavar="NAME|INDEX",
-            help="An operator to run on LiteRT in any case.",
+            callback=parse_operators,
         ),
         *(() if runs else (custom_ops,)),
-        click.option(
-            "--signature",
-            "--signatures",
+        _option(
             "signature",
-            multiple=True,
+            "A signature of the model to compile, which also names inputs and outputs. Repeat it "
+            "for several, or give `all`: they share the weights.",
+            "--signature/--signatures",
             metavar="NAME|all",
-            help="A signature of the model to compile, which also names inputs and outputs. "
-            "Repeat it for several, or give `all`: they share the weights.",
         ),
-        click.option(
-            "--input-shape",
+        _option(
             "input_shapes",
-            callback=parse_shapes,
-            multiple=True,
-            metavar="NAME=SIZES",
-            help="A shape for an input that replaces the model's, such as image=1,224,224,3; with "
+            "A shape for an input that replaces the model's, such as image=1,224,224,3; with "
             "several signatures also decode/tokens=1,1. Repeat it for several choices: the first "
             "shapes of all inputs named are one choice, the second ones the next, and so on.",
+            "--input-shape",
+            metavar="NAME=SIZES",
+            callback=parse_shapes,
         ),
-        click.option(
-            "--cut-tables",
-            is_flag=True,
-            help="With --input-shape, let constants along an axis that is shorter now keep their "
-            "first entries alone, as is right for positions and masks.",
+        _option(
+            "cut_tables",
+            "With --input-shape, let constants along an axis that is shorter now keep their first "
+            "entries alone, as is right for positions and masks.",
         ),
-        click.option(
-            "--keep",
-            callback=parse_kept,
-            multiple=True,
+        _option(
+            "keep",
+            "An output that stays on the device as the input that it updates, by default of the "
+            "same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
             metavar="OUTPUT[=INPUT]",
-            help="An output that stays on the device as the input that it updates, by default of "
-            "the same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
+            callback=parse_kept,
         ),
-        click.option(
-            "--disable-pass",
+        _option(
             "disable_passes",
-            multiple=True,
+            "A rewrite to leave out; `tflgpu explain` lists them.",
+            "--disable-pass",
             metavar="NAME",
-            help="A rewrite to leave out; `tflgpu explain` lists them.",
         ),
     )
 
@@ -167,24 +157,22 @@ def compile_options(
 
 
 format_options = together(
-    click.option(
-        "--input-format",
+    _option(
         "inputs",
-        callback=parse_formats,
-        multiple=True,
+        "Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,resize=bilinear,"
+        "mean=127.5,std=127.5; the device crops, resizes and normalizes. NAME may be omitted if "
+        "there is only one input.",
+        "--input-format",
         metavar="[NAME=]FORMAT",
-        help="Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,"
-        "resize=bilinear,mean=127.5,std=127.5; the device crops, resizes and normalizes. "
-        "NAME may be omitted if there is only one input.",
+        callback=parse_formats,
     ),
-    click.option(
-        "--output-format",
+    _option(
         "outputs",
-        callback=parse_formats,
-        multiple=True,
-        metavar="[NAME=]FORMAT",
-        help="What to make of an output: softmax, argmax, or pictures such as "
+        "What to make of an output: softmax, argmax, or pictures such as "
         "rgba8,mean=127.5,std=127.5.",
+        "--output-format",
+        metavar="[NAME=]FORMAT",
+        callback=parse_formats,
     ),
 )
 """The options for what inputs and outputs become."""
