@@ -46,26 +46,11 @@ def joined(here: Decomposition, positions: Sequence[int]) -> Tensor:
     return here.constant(np.concatenate([here.op.constant(position) for position in positions]))
 
 
-@decomposes("LSTM")
+@decomposes("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM")
 def lstm(here: Decomposition, product: Product = float_product) -> Results:
-    """One step of an LSTM of either kind."""
-    if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
-        return _basic(here)
-    source = here.op.operand(0)
-    cell = _Cell(here, product)
-    result = cell.step(cell.projected(here.reshape(source, (-1, source.shape[-1]))))
-    cell.keep()
-    return here.reshape(result, here.op.output.shape)
-
-
-@decomposes("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(here: Decomposition, product: Product = float_product) -> Tensor:
-    """One product computes the inputs' contribution to the gates for all steps."""
-    cell = _Cell(here, product)
-    steps = sequence_steps(here, cell.projected)
-    results = [cell.step(share) for share in steps]
-    cell.keep()
-    return stacked(here, results)
+    """One step, or all steps of a sequence, of an LSTM of either kind."""
+    basic = here.op.attrs.get("kernel_type", "FULL") == "BASIC"
+    return _basic(here) if basic else Cell(here, product).run()
 
 
 @decomposes("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
@@ -116,16 +101,32 @@ def newest_columns(here: Decomposition, features: Tensor, state: Tensor, ages: S
     return here.joined([older, newest], 2)
 
 
-class _Cell:
-    """A full LSTM cell while its steps are decomposed."""
+class Cell:
+    """A full LSTM cell while its steps are decomposed; subclasses compute parts of it otherwise."""
 
-    def __init__(self, here: Decomposition, product: Product) -> None:
+    def __init__(self, here: Decomposition, product: Product = float_product) -> None:
         self.here, self.op, self.product = here, here.op, product
         self.gates = [
             gate for gate in range(4) if gate != INPUT or self.op.input(1 + INPUT) is not None
         ]
         self.output, self.cell = self.op.operand(OUTPUT_STATE), self.op.operand(CELL_STATE)
         self.normalized = self.op.input(NORMS + FORGET) is not None
+
+    def run(self) -> Tensor:
+        """The result of one step, or of all steps of a sequence; states stay until the next run."""
+        here, op = self.here, self.op
+        if op.name == "LSTM":
+            source = op.operand(0)
+            shares = [self.projected(here.reshape(source, (-1, source.shape[-1])))]
+        else:
+            # One product computes the inputs' contribution to the gates for all steps.
+            shares = sequence_steps(here, self.projected)
+        results = [self.step(share) for share in shares]
+        self.keep(op.operand(OUTPUT_STATE), self.output)
+        self.keep(op.operand(CELL_STATE), self.cell)
+        if op.name == "LSTM":
+            return here.reshape(results[0], op.output.shape)
+        return stacked(here, results)
 
     def projected(self, rows: Tensor) -> Tensor:
         """The inputs' contribution to all gates, with the biases unless the cell normalizes."""
@@ -139,35 +140,49 @@ class _Cell:
 
     def step(self, share: Tensor) -> Tensor:
         """One step from the inputs' contribution to the gates; returns the new output state."""
-        here = self.here
-        memory = self.product(here, self.output, self._of_gates(RECURRENT_WEIGHTS), None)
-        joint = here.add("ADD", share, memory)
-        pieces = here.split(joint, len(self.gates), 1)
+        pieces = self.here.split(self.joint(share), len(self.gates), 1)
         parts = dict(zip(self.gates, pieces, strict=True))
-        forget = self._gate(FORGET, parts[FORGET])
-        if INPUT in parts:
-            enter = self._gate(INPUT, parts[INPUT])
-        else:
-            enter = here.add("SUB", here.constant(1.0), forget)
-        new = _activated(here, self._normal(CELL, parts[CELL]))
-        kept = here.add("MUL", forget, self.cell)
-        self.cell = here.add("ADD", kept, here.add("MUL", enter, new))
-        self.cell = self._clipped(self.cell, "cell_clip")
-        leave = self._gate(OUTPUT, parts[OUTPUT])
-        self.output = here.add("MUL", leave, _activated(here, self.cell))
-        if self.op.input(PROJECTION) is not None:
-            bias = self.op.input(PROJECTION_BIAS)
-            projected = self.product(here, self.output, [PROJECTION], bias)
-            self.output = self._clipped(projected, "proj_clip")
+        forget = self.gate(FORGET, parts[FORGET])
+        enter = self.gate(INPUT, parts[INPUT]) if INPUT in parts else self.rest(forget)
+        self.cell = self.remembered(forget, enter, self.candidate(parts[CELL]))
+        self.output = self.hidden(self.gate(OUTPUT, parts[OUTPUT]))
         return self.output
 
-    def _gate(self, gate: int, value: Tensor) -> Tensor:
+    def joint(self, share: Tensor) -> Tensor:
+        """The inputs' contribution to all gates and that of the output state."""
+        memory = self.product(self.here, self.output, self._of_gates(RECURRENT_WEIGHTS), None)
+        return self.here.add("ADD", share, memory)
+
+    def gate(self, gate: int, value: Tensor) -> Tensor:
+        """How much a gate lets through."""
         if self.op.input(PEEPHOLES[gate]) is not None:
             peephole = _real(self.here, PEEPHOLES[gate])
             value = self.here.add("ADD", value, self.here.add("MUL", self.cell, peephole))
-        return self.here.add("LOGISTIC", self._normal(gate, value))
+        return self.here.add("LOGISTIC", self.normal(gate, value))
 
-    def _normal(self, gate: int, value: Tensor) -> Tensor:
+    def rest(self, gate: Tensor) -> Tensor:
+        """What a gate does not let through."""
+        return self.here.add("SUB", self.here.constant(1.0), gate)
+
+    def candidate(self, value: Tensor) -> Tensor:
+        """What may enter the cell."""
+        return _activated(self.here, self.normal(CELL, value))
+
+    def remembered(self, forget: Tensor, enter: Tensor, new: Tensor) -> Tensor:
+        """The next cell state."""
+        kept = self.here.add("MUL", forget, self.cell)
+        state = self.here.add("ADD", kept, self.here.add("MUL", enter, new))
+        return self._clipped(state, "cell_clip")
+
+    def hidden(self, leave: Tensor) -> Tensor:
+        """The next output state."""
+        output = self.here.add("MUL", leave, _activated(self.here, self.cell))
+        if self.op.input(PROJECTION) is None:
+            return output
+        bias = self.op.input(PROJECTION_BIAS)
+        return self._clipped(self.product(self.here, output, [PROJECTION], bias), "proj_clip")
+
+    def normal(self, gate: int, value: Tensor) -> Tensor:
         """Layer normalization of each row with scale and bias, if the cell has it."""
         if not self.normalized:
             return value
@@ -185,10 +200,9 @@ class _Cell:
         below = self.here.add("MINIMUM", value, self.here.constant(limit))
         return self.here.add("MAXIMUM", below, self.here.constant(-limit))
 
-    def keep(self) -> None:
-        """Keep the states until the next run."""
-        keep_state(self.here, self.op.operand(OUTPUT_STATE), self.output)
-        keep_state(self.here, self.op.operand(CELL_STATE), self.cell)
+    def keep(self, state: Tensor, value: Tensor) -> None:
+        """Keep a state until the next run."""
+        keep_state(self.here, state, value)
 
 
 def _basic(here: Decomposition) -> Results:

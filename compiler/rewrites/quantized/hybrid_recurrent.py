@@ -29,8 +29,7 @@ def rnn(lowering: Lowering) -> Tensor:
 
 def lstm(lowering: Lowering) -> Results:
     """LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM."""
-    step = recurrent.lstm if lowering.op.name == "LSTM" else recurrent.sequence_lstm
-    return step(lowering, _product)
+    return recurrent.lstm(lowering, _product)
 
 
 def svdf(lowering: Lowering) -> Tensor:

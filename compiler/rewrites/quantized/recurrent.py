@@ -6,7 +6,6 @@ are fractional, their activations have 15, and the scale of the cell state is a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import frexp
 
 import numpy as np
@@ -17,17 +16,14 @@ from ...ops.recurrent import (
     BIASES,
     CELL,
     CELL_STATE,
-    FORGET,
-    INPUT,
     NORMS,
-    OUTPUT,
     OUTPUT_STATE,
     PEEPHOLES,
     PROJECTION,
     PROJECTION_BIAS,
 )
 from ..decompose.decomposition import Results
-from ..decompose.recurrent import keep_state, sequence_steps, stacked
+from ..decompose.recurrent import Cell
 from . import hybrid_recurrent
 from .int16_functions import logistic, tanh
 from .int16_sums import by_channel
@@ -39,39 +35,24 @@ GATE_STEP = 2.0**-12
 LOW, HIGH = INTEGERS["int16"]
 
 
-@lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(lowering: Lowering) -> Results:
-    """Step by step; one product computes the inputs' contribution to the gates for all steps."""
-    if lowering.op.operand(0).dtype not in INTEGERS:
-        return hybrid_recurrent.lstm(lowering)
-    cell = _Cell(lowering)
-    results = [cell.step(share) for share in sequence_steps(lowering, cell.projected)]
-    cell.keep()
-    return stacked(lowering, results)
-
-
-@lowers("LSTM")
+@lowers("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM")
 def lstm(lowering: Lowering) -> Results:
-    """One step of the same."""
+    """Step by step; one product computes the inputs' contribution to the gates for all steps."""
     if lowering.op.attrs.get("kernel_type", "FULL") == "BASIC":
         raise lowering.declined("its kernel type is BASIC")
-    source = lowering.op.operand(0)
-    if source.dtype not in INTEGERS:
+    if lowering.op.operand(0).dtype not in INTEGERS:
         return hybrid_recurrent.lstm(lowering)
-    cell = _Cell(lowering)
-    result = cell.step(cell.projected(lowering.reshape(source, (-1, source.shape[-1]))))
-    cell.keep()
-    return lowering.reshape(result, lowering.op.output.shape)
+    return _Cell(lowering).run()
 
 
-class _Cell:
-    """An LSTM cell while its steps are lowered."""
+class _Cell(Cell):
+    """An LSTM cell of integers while its steps are lowered."""
 
     def __init__(self, lowering: Lowering) -> None:
-        self.lowering, self.op = lowering, lowering.op
+        super().__init__(lowering)
+        self.lowering = lowering
         self._check()
-        self.gates = [g for g in range(4) if g != INPUT or self.op.input(1 + INPUT) is not None]
-        output, cell = self.op.operand(OUTPUT_STATE), self.op.operand(CELL_STATE)
+        output, cell = self.output, self.cell
         self.output, self.cell = lowering.centered(output), lowering.centered(cell)
         mantissa, exponent = frexp(float(lowering.scale(cell)))
         self.cell_bits = exponent - 1
@@ -93,7 +74,6 @@ class _Cell:
             raise lowering.declined("it has peepholes and a projection")
         if op.operand(CELL_STATE).shape[-1] > MOST_NORMALIZED:
             raise lowering.declined(f"it has more than {MOST_NORMALIZED} cells")
-        self.normalized = op.input(NORMS + FORGET) is not None
         used = op.intermediates if self.normalized else op.intermediates[-1:]
         if len(op.intermediates) != 5 or any(tensor.quantization is None for tensor in used):
             raise lowering.declined("its hidden state is not quantized, or its gates are of 8 bits")
@@ -157,21 +137,23 @@ class _Cell:
         name = "tflgpu.requantize_channels_rounded_twice"
         return lowering.rounded(name, zero, sums, *factors, bounds=(LOW, HIGH))
 
-    def step(self, share: Tensor) -> Tensor:
-        """One step from the inputs' contribution to the gates; returns the new output state."""
-        lowering, op = self.lowering, self.op
-        memory = self._sums(self.output, op.operand(OUTPUT_STATE), self.recurrent, None)
+    def joint(self, share: Tensor) -> Tensor:
+        lowering = self.lowering
+        memory = self._sums(self.output, self.op.operand(OUTPUT_STATE), self.recurrent, None)
         operands = (lowering.constant(0), memory, *self.recurrent_factors, share)
-        joint = lowering.rounded("tflgpu.requantize_channels_onto", *operands, bounds=(LOW, HIGH))
-        pieces = lowering.split(joint, len(self.gates), 1)
-        parts = dict(zip(self.gates, pieces, strict=True))
-        forget = self._activated(FORGET, parts[FORGET])
-        if INPUT in parts:
-            enter = self._activated(INPUT, parts[INPUT])
-        else:
-            enter = lowering.add("SUB", lowering.constant(HIGH), forget)
-        new = self._looked_up(self._normal(CELL, parts[CELL]), self.tanh)
-        self.cell = lowering.rounded(
+        return lowering.rounded("tflgpu.requantize_channels_onto", *operands, bounds=(LOW, HIGH))
+
+    def gate(self, gate: int, value: Tensor) -> Tensor:
+        return self._looked_up(self.normal(gate, self._peeped(gate, value)), self.logistic)
+
+    def rest(self, gate: Tensor) -> Tensor:
+        return self.lowering.add("SUB", self.lowering.constant(HIGH), gate)
+
+    def candidate(self, value: Tensor) -> Tensor:
+        return self._looked_up(self.normal(CELL, value), self.tanh)
+
+    def remembered(self, forget: Tensor, enter: Tensor, new: Tensor) -> Tensor:
+        return self.lowering.rounded(
             "tflgpu.sum_of_products",
             forget,
             self.cell,
@@ -181,23 +163,17 @@ class _Cell:
             first=15,
             second=30 + self.cell_bits,
         )
-        leave = self._activated(OUTPUT, parts[OUTPUT])
-        self.output = self._hidden(leave, self._looked_up(self.cell, self.tanh_of_cell))
-        return self.output
 
-    def _activated(self, gate: int, sums: Tensor) -> Tensor:
-        return self._looked_up(self._normal(gate, self._peeped(gate, sums)), self.logistic)
-
-    def _normal(self, gate: int, sums: Tensor) -> Tensor:
+    def normal(self, gate: int, value: Tensor) -> Tensor:
         """The sums of a gate, normalized if the operator says so, in steps of GATE_STEP."""
         if not self.normalized:
-            return sums
+            return value
         weights, bias = self.op.operand(NORMS + gate), self.op.operand(BIASES + gate)
         scale = self.lowering.one_scale(weights)
         factor = self.lowering.fixed_point(scale)
         return self.lowering.add(
             "tflgpu.normalize_integers",
-            sums,
+            value,
             self.lowering.centered(weights),
             bias,
             least_variance=max(int(np.float32(10000) * scale), 1),
@@ -227,9 +203,10 @@ class _Cell:
     def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
         return self.lowering.add("tflgpu.look_up", values, table, offset=-LOW)
 
-    def _hidden(self, leave: Tensor, cell: Tensor) -> Tensor:
+    def hidden(self, leave: Tensor) -> Tensor:
         """The output gate times the activated cell state, as integers of the output."""
         lowering, op = self.lowering, self.op
+        cell = self._looked_up(self.cell, self.tanh_of_cell)
         hidden = op.intermediates[-1]
         scale = float(np.float32(2.0**-15 / float(lowering.scale(hidden)) * 2.0**-15))
         least, most = INTEGERS["int8"]
@@ -271,15 +248,6 @@ class _Cell:
         name = "tflgpu.requantize_rounded_twice"
         return lowering.rounded(name, sums, bounds=bounds, factor=factor)
 
-    def keep(self) -> None:
-        """Keep the states until the next run."""
-        lowering = self.lowering
-        states: Sequence[tuple[int, Tensor]] = (
-            (OUTPUT_STATE, self.output),
-            (CELL_STATE, self.cell),
-        )
-        for position, value in states:
-            state = self.op.operand(position)
-            keep_state(
-                lowering, state, lowering.stored(lowering.reshape(value, state.shape), state)
-            )
+    def keep(self, state: Tensor, value: Tensor) -> None:
+        stored = self.lowering.stored(self.lowering.reshape(value, state.shape), state)
+        super().keep(state, stored)
