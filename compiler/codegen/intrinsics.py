@@ -15,6 +15,7 @@ from typing import Any
 
 from ... import templates
 from ..errors import RenderError
+from ..ir.connected import reached
 from ..language import (
     FLOAT,
     FLOATS,
@@ -194,13 +195,7 @@ def _wrapped_within(line: str) -> Iterator[str]:
 
 def defined(used: Collection[str], language: Language) -> list[Intrinsic]:
     """The intrinsics used and those they need, as far as a language does not have them built in."""
-    wanted: set[str] = set()
-    waiting = list(used)
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
-            waiting += intrinsics()[name].needs.get(language.name, ())
+    wanted = reached(used, lambda name: intrinsics()[name].needs.get(language.name, ()))
     return [
         entry
         for name, entry in intrinsics().items()

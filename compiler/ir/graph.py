@@ -122,6 +122,15 @@ class Graph:
         self._order = None
         self._forget_unused(tensors)
 
+    def remove_unread(self, ops: Iterable[Op]) -> None:
+        """Remove those of some operators that nothing reads, and then those that only they read."""
+        waiting = list(ops)
+        while waiting:
+            op = waiting.pop()
+            if op in self and not any(map(self.is_used, op.outputs)):
+                waiting += self.producers(op.reads)
+                self.remove(op)
+
     def set_inputs(self, op: Op, inputs: Iterable[Tensor | None]) -> None:
         """Replace an operator's operands; the core of a fused one must be a single operator."""
         with self._rewired(op):
@@ -227,6 +236,10 @@ class Graph:
     def producer(self, tensor: Tensor) -> Op | None:
         """The operator that writes a tensor; None for inputs and constants."""
         return next(iter(self._edges.before(tensor)), None) if tensor in self._edges else None
+
+    def producers(self, tensors: Iterable[Tensor]) -> list[Op]:
+        """The operators that write some tensors, as far as operators do, in the same order."""
+        return [op for tensor in tensors if (op := self.producer(tensor)) is not None]
 
     def consumers(self, tensor: Tensor) -> list[Op]:
         """The operators that read a tensor, each once, epilogues included."""

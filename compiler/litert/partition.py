@@ -136,7 +136,7 @@ class Groups:
     def _neighbours(self, op: Op, forward: bool) -> list[Op]:
         if forward:
             return [reader for t in op.outputs for reader in self._graph.consumers(t)]
-        return [p for t in op.reads if (p := self._graph.producer(t)) is not None]
+        return self._graph.producers(op.reads)
 
     def _reachable(self, group: Sequence[Op], forward: bool) -> dict[Op, None]:
         """The operators after (or before) a group, where entering another group reaches all of it.

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..ir import Graph, Op, Tensor
+from ..ir.connected import components
 from ..ops import OPS
 from ..ops.base import linear_bytes, weights_of
 from ..ops.litert_part import LITERT
@@ -57,23 +58,10 @@ class Region:
 
 def regions(graph: Graph, hosted: Container[Op]) -> Iterator[Region]:
     """The regions of a graph in which the operators `hosted` run on LiteRT."""
-    left = {op: None for op in graph.ops if op not in hosted and op.name != LITERT}
-    while left:
-        ops: list[Op] = []
-        crossing: dict[Tensor, None] = {}
-        waiting = [next(iter(left))]
-        while waiting:
-            op = waiting.pop()
-            if op not in left:
-                continue
-            del left[op]
-            ops.append(op)
-            for tensor, near in _edges(graph, op):
-                if near in hosted:
-                    crossing[tensor] = None
-                else:
-                    waiting.append(near)
-        yield Region(ops, tuple(crossing))
+    own = [op for op in graph.ops if op not in hosted and op.name != LITERT]
+    for ops in components(own, lambda op: [near for _, near in _edges(graph, op)]):
+        edges = [edge for op in ops for edge in _edges(graph, op)]
+        yield Region(ops, tuple(dict.fromkeys(tensor for tensor, near in edges if near in hosted)))
 
 
 def _edges(graph: Graph, op: Op) -> Iterator[tuple[Tensor, Op]]:
@@ -81,8 +69,7 @@ def _edges(graph: Graph, op: Op) -> Iterator[tuple[Tensor, Op]]:
         for reader in graph.consumers(tensor):
             yield tensor, reader
     for tensor in op.reads:
-        producer = graph.producer(tensor)
-        if producer is not None:
+        for producer in graph.producers([tensor]):
             yield tensor, producer
 
 

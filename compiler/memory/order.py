@@ -76,8 +76,7 @@ def _problem(graph: Graph, sized: Sequence[SizedOp], aliases: Aliases) -> _Probl
     readers: list[list[int]] = [[] for _ in sized]
     for position, item in enumerate(sized):
         op = item.op
-        producers = (graph.producer(tensor) for tensor in op.reads)
-        needs = frozenset(positions[producer] for producer in producers if producer)
+        needs = frozenset(positions[producer] for producer in graph.producers(op.reads))
         roots = {aliases.root(t): None for t in (*op.reads, *op.outputs) if not t.constant}
         arena = [root for root in roots if aliases.region(root)[0] == Region.ARENA]
         touches = tuple(groups.setdefault(root, len(groups)) for root in arena)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..errors import Finding, UnsupportedError
 from ..ir import Graph, Op, copies
+from ..ir.connected import components
 from ..rewrites import DECOMPOSE
 from ..rewrites.decompose.resolve_variables import VARIABLES, unresolved_variable
 from ..rewrites.quantized.lower_quantized import is_quantized
@@ -42,24 +43,13 @@ def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
 
 def _together(graph: Graph, ops: Iterable[Op]) -> Iterator[list[Op]]:
     """The operators, grouped by exchanged tensors of inner types."""
-    left = dict.fromkeys(ops)
-    while left:
-        waiting = [next(iter(left))]
-        group = []
-        while waiting:
-            op = waiting.pop()
-            if op in left:
-                del left[op]
-                group.append(op)
-                waiting += _neighbours(graph, op)
-        yield sorted(group, key=graph.ops.index)
 
+    def neighbours(op: Op) -> Iterator[Op]:
+        for tensor in (*op.reads, *op.outputs):
+            if tensor.dtype in INNER_TYPES:
+                yield from (*graph.producers([tensor]), *graph.consumers(tensor))
 
-def _neighbours(graph: Graph, op: Op) -> Iterator[Op]:
-    for tensor in (*op.reads, *op.outputs):
-        if tensor.dtype in INNER_TYPES:
-            producer = graph.producer(tensor)
-            yield from (*([producer] if producer else []), *graph.consumers(tensor))
+    return (sorted(group, key=graph.ops.index) for group in components(ops, neighbours))
 
 
 def _trial(graph: Graph, ops: list[Op], target: Target) -> Finding | None:

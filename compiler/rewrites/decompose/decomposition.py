@@ -112,7 +112,7 @@ class Decomposition:
 
         Operators whose results nothing reads any more are removed, too.
         """
-        waiting = [self.graph.producer(tensor) for tensor in self.op.reads]
+        sources = self.graph.producers(self.op.reads)
         for op in self.ops:
             self.graph.add(op)
         for variable, value in self._assigned:
@@ -122,15 +122,7 @@ class Decomposition:
             self.graph.outputs = [value if tensor is variable else tensor for tensor in outputs]
         results = [results] if isinstance(results, Tensor) else results
         substitute(self.graph, self.op, results)
-        removed: set[Op] = set()
-        while waiting:
-            source = waiting.pop()
-            if source is None or source in removed:
-                continue
-            if not any(self.graph.is_used(tensor) for tensor in source.outputs):
-                waiting += [self.graph.producer(tensor) for tensor in source.reads]
-                self.graph.remove(source)
-                removed.add(source)
+        self.graph.remove_unread(sources)
 
 
 def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:

@@ -48,7 +48,7 @@ def _take_in(
 
     Elementwise producers are tried first, since the result can then join yet another epilogue.
     """
-    hosts = {host for tensor in op.reads if (host := graph.producer(tensor))}
+    hosts = set(graph.producers(op.reads))
     declined: Attempt | None = None
     for host in sorted(hosts, key=lambda host: (host.name not in ELEMENTWISE, -order[host])):
         reason = _unsupported_reason(graph, host, op, target)
@@ -114,8 +114,7 @@ def fuse_second_output(graph: Graph, target: Target) -> Iterator[Attempt]:
     for op in list(begun):
         if op.name not in ELEMENTWISE or op not in graph:
             continue
-        producers = {host for tensor in op.reads if (host := graph.producer(tensor))}
-        for host in sorted(producers, key=begun.__getitem__, reverse=True):
+        for host in sorted(set(graph.producers(op.reads)), key=begun.__getitem__, reverse=True):
             if graph.only_reader(host.output) is op:
                 continue
             reason = _second_unsupported_reason(graph, host, op, target, begun, ends)

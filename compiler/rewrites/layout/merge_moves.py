@@ -49,8 +49,7 @@ def merge_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
         order, later = permutation(first), permutation(second)
         both = np.array([order[axis] for axis in later], np.int32)
         graph.set_inputs(second, (first.operand(0), constant(f"{second.output.name}/order", both)))
-        if not graph.is_used(first.output):
-            graph.remove(first)
+        graph.remove_unread([first])
 
 
 @rewrite("TRANSPOSE")

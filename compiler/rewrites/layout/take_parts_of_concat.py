@@ -36,7 +36,7 @@ def take_parts_of_concat(graph: Graph, target: Target) -> Iterator[Attempt]:
             continue
         yield Attempt((concat, op))
         _read(graph, op, concat, parts)
-        _remove_unread(graph, concat)
+        graph.remove_unread([concat])
 
 
 def _stays(graph: Graph, concat: Op) -> bool:
@@ -100,14 +100,3 @@ def _read(graph: Graph, op: Op, concat: Op, parts: list[Tensor]) -> None:
     else:
         graph.replace(result, parts[0])
         graph.remove(op)
-
-
-def _remove_unread(graph: Graph, concat: Op) -> None:
-    """Remove a concatenation that nothing reads, and then those that only it read."""
-    if graph.is_used(concat.output):
-        return
-    producers = [graph.producer(tensor) for tensor in concat.reads]
-    graph.remove(concat)
-    for op in producers:
-        if op is not None and op.name == "CONCATENATION":
-            _remove_unread(graph, op)

@@ -38,9 +38,7 @@ def recognize_roll(graph: Graph, target: Target) -> Iterator[Attempt]:
             starts = [(one + other) % size for one, other, size in further]
         graph.set_inputs(op, (source,))
         op.name, op.attrs = ROLL, {"starts": tuple(starts)}
-        for each in (*halves, *before):
-            if not graph.is_used(each.output):
-                graph.remove(each)
+        graph.remove_unread(halves)
 
 
 def _halves(graph: Graph, concat: Op) -> list[Op] | None:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...ir import Graph, Op, Tensor
+from ...ir.connected import reached
 
 
 def leading_to(graph: Graph, last: Op, known: Collection[Op]) -> list[Op]:
     """The operators among `known` on which `last` depends, including `last`, in order."""
-    found: dict[Op, None] = {}
-    waiting = [last]
-    while waiting:
-        op = waiting.pop()
-        if op in known and op not in found:
-            found[op] = None
-            producers = (graph.producer(tensor) for tensor in op.reads)
-            waiting += [producer for producer in producers if producer is not None]
+    found = reached([last], lambda op: [p for p in graph.producers(op.reads) if p in known])
     return sorted(found, key=lambda op: (op.index, op is last))
 
 
