@@ -12,7 +12,7 @@ them, such as a group normalization, without that row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
+from .border import Border, Region, connected
 from .permutable import images, is_permutable
 
 
@@ -40,12 +41,12 @@ def align_unit_axes(graph: Graph, target: Target) -> Iterator[Attempt]:
         region = _region(graph, reshape, alignment) if alignment else None
         if alignment is None or not region:
             continue
-        border = _Border(graph, alignment, region)
+        border = _Border(graph, region, alignment)
         more = border.values()
         yield Attempt((reshape, *region), None if more < 0 else f"{more} more values are reshaped")
         if more < 0:
             border.apply()
-            aligned |= region.keys()
+            aligned.update(region)
 
 
 @dataclass(frozen=True)
@@ -84,23 +85,17 @@ class _Alignment:
         return tuple(result)
 
 
-Region = dict[Op, None]
-"""Connected operators, in the order of execution."""
-
-
 def _region(graph: Graph, reshape: Op, alignment: _Alignment) -> Region:
     """The operators connected to a reshape that can be aligned."""
-    found: Region = {}
-    waiting = graph.consumers(reshape.output)
-    while waiting:
-        op = waiting.pop()
-        if op in found or not _can_align(op, alignment):
-            continue
-        found[op] = None
-        waiting += graph.consumers(op.output)
-        producers = (graph.producer(tensor) for _, tensor in images(op))
-        waiting += [producer for producer in producers if producer is not None]
-    return dict.fromkeys(sorted(found, key=lambda op: op.index))
+
+    def alignable(ops: Iterable[Op]) -> list[Op]:
+        return [op for op in ops if _can_align(op, alignment)]
+
+    def near(op: Op) -> list[Op]:
+        read = (tensor for _, tensor in images(op))
+        return alignable((*graph.consumers(op.output), *graph.producers(read)))
+
+    return connected(alignable(graph.consumers(reshape.output)), near)
 
 
 def _can_align(op: Op, alignment: _Alignment) -> bool:
@@ -113,92 +108,63 @@ def _can_align(op: Op, alignment: _Alignment) -> bool:
     return all(alignment.fits(tensor.shape) for _, tensor in images(op))
 
 
-class _Border:
-    """What a region reads and what of it is read elsewhere."""
-
-    def __init__(self, graph: Graph, alignment: _Alignment, region: Region) -> None:
-        self._graph, self._alignment, self._region = graph, alignment, region
-        computed = [op.output for op in region]
-        read = dict.fromkeys(tensor for op in region for _, tensor in images(op))
-        self._inputs = [tensor for tensor in read if tensor not in computed]
-        self._outputs = [tensor for tensor in computed if graph.leaves(tensor, region)]
+class _Border(Border):
+    def __init__(self, graph: Graph, region: Region, alignment: _Alignment) -> None:
+        super().__init__(graph, region)
+        self.alignment = alignment
 
     def values(self) -> int:
         """How many more values are reshaped after `apply`. Reshapes of reshapes become one."""
         more = 0
-        for tensor in self._inputs:
-            producer = self._graph.producer(tensor)
+        for tensor in self.inputs:
+            producer = self.graph.producer(tensor)
             if producer is None or producer.name not in RESHAPES:
                 more += 0 if tensor.constant else tensor.elements
             elif self._aligned(tensor, producer.operand(0)):
-                more -= 0 if self._graph.leaves(tensor, self._region) else tensor.elements
-        for tensor in self._outputs:
-            reshapes, others = self._readers(tensor)
+                more -= 0 if self.graph.leaves(tensor, self.region) else tensor.elements
+        for tensor in self.outputs:
+            reshapes, others = self.readers(tensor)
             more -= tensor.elements * sum(self._aligned(tensor, op.output) for op in reshapes)
             more += tensor.elements if others else 0
         return more
 
     def _aligned(self, tensor: Tensor, other: Tensor) -> bool:
         """Whether another tensor has the shape that this one gets."""
-        return other.shape == self._alignment.shape(tensor.shape)
+        return other.shape == self.alignment.shape(tensor.shape)
 
-    def _readers(self, tensor: Tensor) -> tuple[list[Op], bool]:
-        """The reshapes outside that read a tensor, and whether anything else reads it."""
-        outside = [op for op in self._graph.consumers(tensor) if op not in self._region]
-        reshapes = [op for op in outside if op.name in RESHAPES and op.operand(0) is tensor]
-        return reshapes, len(reshapes) < len(outside) or self._graph.is_output(tensor)
-
-    def apply(self) -> None:
-        """Let the region compute in the shape that is wanted."""
-        readers = {tensor: self._readers(tensor) for tensor in self._outputs}
-        moved = {tensor: self._input(tensor) for tensor in self._inputs}
-        for op in self._region:
-            moved[op.output] = self._like(op.output)
-        for op in self._region:
-            inputs = list(op.inputs)
-            for position, tensor in images(op):
-                inputs[position] = moved[tensor]
-            if op.name in REDUCTIONS:
-                places = self._alignment.places()
-                own = np.array([places[a] for a in axes(op) if a in places], np.int32)
-                inputs[1] = constant(f"{op.output.name}/axes", own)
-            self._graph.set_outputs(op, (moved[op.output],))
-            self._graph.set_inputs(op, inputs)
-        for tensor, (reshapes, others) in readers.items():
-            for op in reshapes:
-                if op.output.shape == moved[tensor].shape and not self._graph.is_output(op.output):
-                    self._graph.replace(op.output, moved[tensor])
-                    self._graph.remove(op)
-                    continue
-                self._graph.set_inputs(op, (moved[tensor],))
-                op.name, op.attrs = "RESHAPE", {"new_shape": op.output.shape}
-            if others:
-                self._reshape(moved[tensor], tensor)
-        for tensor in self._inputs:
-            producer = self._graph.producer(tensor)
-            if producer is not None and not self._graph.is_used(tensor):
-                self._graph.remove(producer)
-
-    def _like(self, tensor: Tensor) -> Tensor:
-        shape = self._alignment.shape(tensor.shape)
+    def like(self, tensor: Tensor) -> Tensor:
+        shape = self.alignment.shape(tensor.shape)
         return Tensor(f"{tensor.name}/aligned", shape, tensor.dtype)
 
-    def _input(self, tensor: Tensor) -> Tensor:
+    def moved(self, tensor: Tensor) -> Tensor:
         """An input in the shape that is wanted: what it was reshaped from, or a new tensor."""
         if tensor.data is not None:
-            shape = self._alignment.shape(tensor.shape)
+            shape = self.alignment.shape(tensor.shape)
             return constant(f"{tensor.name}/aligned", tensor.data.reshape(shape))
-        producer = self._graph.producer(tensor)
-        if producer is None or producer.name not in RESHAPES:
-            return self._reshape(tensor, self._like(tensor))
-        source = producer.operand(0)
-        return (
-            source if self._aligned(tensor, source) else self._reshape(source, self._like(tensor))
-        )
+        producer, source = self.graph.producer(tensor), tensor
+        if producer is not None and producer.name in RESHAPES:
+            source = producer.operand(0)
+        return source if self._aligned(tensor, source) else self._reshape(source, self.like(tensor))
+
+    def adapt(self, op: Op, inputs: list[Tensor | None]) -> None:
+        if op.name in REDUCTIONS:
+            places = self.alignment.places()
+            own = np.array([places[axis] for axis in axes(op) if axis in places], np.int32)
+            inputs[1] = constant(f"{op.output.name}/axes", own)
+
+    def moves_back(self, reader: Op, tensor: Tensor) -> bool:
+        return reader.name in RESHAPES and reader.operand(0) is tensor
+
+    def skip(self, reader: Op, moved: Tensor) -> None:
+        if reader.output.shape == moved.shape and not self.graph.is_output(reader.output):
+            self.graph.replace(reader.output, moved)
+            self.graph.remove(reader)
+            return
+        self.graph.set_inputs(reader, (moved,))
+        reader.name, reader.attrs = "RESHAPE", {"new_shape": reader.output.shape}
+
+    def move_back(self, moved: Tensor, tensor: Tensor) -> None:
+        self._reshape(moved, tensor)
 
     def _reshape(self, source: Tensor, result: Tensor) -> Tensor:
-        producer = self._graph.producer(source)
-        index = producer.index if producer else next(iter(self._region)).index
-        attrs = {"new_shape": result.shape}
-        self._graph.add(Op("RESHAPE", (source,), (result,), attrs, index))
-        return result
+        return self.convert("RESHAPE", source, result, new_shape=result.shape)

@@ -12,15 +12,16 @@ border. It is done if fewer values are transposed afterwards, or as many by fewe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir import Array, Graph, Op, Shape, Tensor, constant
+from ...ir import Graph, Op, Tensor, constant
 from ...ops.reduce import REDUCTIONS
 from ...ops.transpose import permutation
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
+from .border import Border, Region, connected
 from .fold_transposes import keeps_order
 from .permutable import images, is_permutable, permuted_attrs, permuted_constants
 
@@ -66,21 +67,16 @@ def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
             yield Attempt((op, *region), reason if after >= now else None), border
 
 
-def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
+def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> Region:
     """The permutable operators connected to `start`, directly or by reading the same transpose."""
-    found = {start: None}
-    waiting = [start]
-    while waiting:
-        op = waiting.pop()
-        near = [graph.producer(tensor) for _, tensor in images(op)]
-        sources = [other for other in near if other is not None and _transposes_to(other, order)]
-        for tensor in (*op.outputs, *(source.output for source in sources)):
-            near += graph.consumers(tensor)
-        for other in near:
-            if other is not None and other not in found and _joins(op, other):
-                found[other] = None
-                waiting.append(other)
-    return dict.fromkeys(sorted(found, key=lambda op: op.index))
+
+    def near(op: Op) -> list[Op]:
+        before = graph.producers(tensor for _, tensor in images(op))
+        sources = [other.output for other in before if _transposes_to(other, order)]
+        after = [reader for t in (*op.outputs, *sources) for reader in graph.consumers(t)]
+        return [other for other in (*before, *after) if _joins(op, other)]
+
+    return connected([start], near)
 
 
 def _transposes_to(op: Op, order: tuple[int, ...]) -> bool:
@@ -109,32 +105,14 @@ class _Cost:
         return cls(sum(moved), len(moved))
 
 
-@dataclass
-class _Border:
-    """The border of a region, and the permutation its axes currently have."""
+class _Border(Border):
+    """The border of a region with permuted axes, which `apply` frees from the permutation."""
 
-    graph: Graph
-    region: dict[Op, None]
-    order: tuple[int, ...]
-    """The permutation from which `apply` frees the region."""
-    inputs: list[Tensor] = field(default_factory=list)
-    """Tensors that it reads but does not compute, constants excluded."""
-    outputs: list[Tensor] = field(default_factory=list)
-    """Tensors that it computes and that are used elsewhere."""
-
-    def __post_init__(self) -> None:
-        inside = {tensor for op in self.region for tensor in op.outputs}
-        read = dict.fromkeys(t for op in self.region for _, t in images(op) if t not in inside)
-        self.inputs = [tensor for tensor in read if not tensor.constant]
-        for tensor in (tensor for op in self.region for tensor in op.outputs):
-            others = [r for r in self.graph.consumers(tensor) if r not in self.region]
-            if others or self.graph.is_output(tensor):
-                self.outputs.append(tensor)
-
-    @property
-    def undone(self) -> tuple[int, ...]:
+    def __init__(self, graph: Graph, region: Region, order: tuple[int, ...]) -> None:
+        super().__init__(graph, region)
+        self.order = order
+        self.undone = tuple(int(axis) for axis in np.argsort(order))
         """The inverse of `order`."""
-        return tuple(int(axis) for axis in np.argsort(self.order))
 
     def _source(self, tensor: Tensor) -> Op | None:
         """The transpose by `order` that computes a tensor, if its input is outside the region."""
@@ -143,12 +121,6 @@ class _Border:
             return None
         return None if self.graph.producer(op.operand(0)) in self.region else op
 
-    def _back(self, tensor: Tensor) -> tuple[list[Op], bool]:
-        """The readers that transpose a tensor back, and whether it is also read as it is."""
-        readers = [r for r in self.graph.consumers(tensor) if r not in self.region]
-        back = [reader for reader in readers if _transposes_to(reader, self.undone)]
-        return back, len(back) < len(readers) or self.graph.is_output(tensor)
-
     def cost(self) -> tuple[_Cost, _Cost]:
         """The cost of the transposes at the border, now and after `apply`."""
         before: list[int] = []
@@ -156,11 +128,11 @@ class _Border:
         for tensor in self.inputs:
             source = self._source(tensor)
             if source is None:
-                after.append(_values(tensor, self.undone))
+                after += [] if tensor.constant else [_values(tensor, self.undone)]
             elif not self._needed_besides(source):
                 before.append(_values(tensor, self.undone))
         for tensor in self.outputs:
-            back, others = self._back(tensor)
+            back, others = self.readers(tensor)
             before += len(back) * [_values(tensor, self.undone)]
             after += [_values(tensor, self.undone)] if others else []
         return _Cost.of(before), _Cost.of(after)
@@ -176,67 +148,40 @@ class _Border:
             for r in others
         )
 
-    def apply(self) -> None:
-        """Let the region compute without the permutation `order`."""
-        following = {tensor: self._back(tensor) for tensor in self.outputs}
-        moved = {tensor: self._moved(tensor) for tensor in self.inputs}
-        for tensor in (tensor for op in self.region for tensor in op.outputs):
-            shape = self._shape(tensor.shape)
-            moved[tensor] = Tensor(f"{tensor.name}/turned", shape, tensor.dtype)
-        for op in self.region:
-            self._permute(op, moved)
-        for tensor, (back, others) in following.items():
-            for op in back:
-                self.graph.replace(op.output, moved[tensor])
-                self.graph.remove(op)
-            if others:
-                producer = self.graph.producer(moved[tensor])
-                assert producer is not None
-                self._transpose(moved[tensor], tensor, self.order, producer.index)
-        for tensor in self.inputs:
-            source = self._source(tensor)
-            if source is not None and not self.graph.is_used(tensor):
-                self.graph.remove(source)
+    def like(self, tensor: Tensor) -> Tensor:
+        shape = tuple(tensor.shape[axis] for axis in self.undone)
+        return Tensor(f"{tensor.name}/turned", shape, tensor.dtype)
 
-    def _shape(self, shape: Shape) -> Shape:
-        return tuple(shape[axis] for axis in self.undone)
+    def moved(self, tensor: Tensor) -> Tensor:
+        """A constant, a transpose's input, or a new tensor."""
+        if tensor.data is not None:
+            rank = len(self.order)
+            whole = tensor.data.reshape((1,) * (rank - len(tensor.shape)) + tensor.shape)
+            content = np.ascontiguousarray(whole.transpose(self.undone))
+            return constant(f"{tensor.name}/turned", content)
+        source = self._source(tensor)
+        if source is not None:
+            return source.operand(0)
+        return self._transpose(tensor, self.like(tensor), self.undone)
 
-    def _transpose(
-        self, source: Tensor, result: Tensor, order: tuple[int, ...], index: int
-    ) -> Tensor:
-        axes = constant(f"{result.name}/order", np.array(order, np.int32))
-        self.graph.add(Op("TRANSPOSE", (source, axes), (result,), {}, index))
-        return result
-
-    def _moved(self, tensor: Tensor) -> Tensor:
-        """An input of the region without the permutation: a transpose's input, or a new tensor."""
-        op = self._source(tensor)
-        if op is not None:
-            return op.operand(0)
-        producer = self.graph.producer(tensor)
-        result = Tensor(f"{tensor.name}/turned", self._shape(tensor.shape), tensor.dtype)
-        index = producer.index if producer else next(iter(self.region)).index
-        return self._transpose(tensor, result, self.undone, index)
-
-    def _permute(self, op: Op, moved: dict[Tensor, Tensor]) -> None:
-        """Let an operator of the region read and write the tensors in `moved`."""
-        inputs = list(op.inputs)
-        for position, tensor in images(op):
-            permuted = moved.get(tensor)
-            inputs[position] = permuted or constant(
-                f"{tensor.name}/turned", self._content(tensor, len(op.output.shape))
-            )
+    def adapt(self, op: Op, inputs: list[Tensor | None]) -> None:
         for position, content in permuted_constants(op, self.order).items():
             inputs[position] = content
         op.attrs = permuted_attrs(op, self.order)
-        self.graph.set_outputs(op, [moved[tensor] for tensor in op.outputs])
-        self.graph.set_inputs(op, inputs)
 
-    def _content(self, tensor: Tensor, rank: int) -> Array:
-        """A constant of rank `rank` without the permutation."""
-        assert tensor.data is not None
-        whole = tensor.data.reshape((1,) * (rank - len(tensor.shape)) + tensor.shape)
-        return np.ascontiguousarray(whole.transpose(self.undone))
+    def moves_back(self, reader: Op, tensor: Tensor) -> bool:
+        return _transposes_to(reader, self.undone)
+
+    def skip(self, reader: Op, moved: Tensor) -> None:
+        self.graph.replace(reader.output, moved)
+        self.graph.remove(reader)
+
+    def move_back(self, moved: Tensor, tensor: Tensor) -> None:
+        self._transpose(moved, tensor, self.order)
+
+    def _transpose(self, source: Tensor, result: Tensor, order: tuple[int, ...]) -> Tensor:
+        axes = constant(f"{result.name}/order", np.array(order, np.int32))
+        return self.convert("TRANSPOSE", source, result, axes)
 
 
 def _values(tensor: Tensor, order: tuple[int, ...]) -> int:
