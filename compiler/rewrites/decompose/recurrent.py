@@ -115,6 +115,7 @@ class Cell:
     def run(self) -> Tensor:
         """The result of one step, or of all steps of a sequence; states stay until the next run."""
         here, op = self.here, self.op
+        shares: Sequence[Tensor]
         if op.name == "LSTM":
             source = op.operand(0)
             shares = [self.projected(here.reshape(source, (-1, source.shape[-1])))]
