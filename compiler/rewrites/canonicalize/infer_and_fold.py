@@ -24,6 +24,7 @@ import numpy as np
 from ....runtime.plan.storage import DEVICE_TYPES
 from ...errors import OWN_FUNCTION, Finding, ModelError, UnsupportedError
 from ...ir import Graph, Op, Shape, Tensor
+from ...ir.inline import inline
 from ...ops import OPS, OpDef
 from ...ops.control_flow import CONTROL, as_the_file_says
 from ...target import Target
@@ -157,6 +158,18 @@ def _inferred(op: Op, definition: OpDef) -> list[Shape]:
                 f"or takes more than 2 GiB"
             )
     return shapes
+
+
+def tried(
+    graph: Graph, called: Graph, values: Sequence[Tensor], caller: Op, target: Target
+) -> Graph:
+    """What a subgraph makes of some values, in a graph of its own that is to be thrown away."""
+    trial = Graph()
+    trial.subgraphs = graph.subgraphs
+    trial.inputs = [tensor for tensor in values if not tensor.constant]
+    trial.outputs = inline(trial, called, values, caller)
+    infer_and_fold(trial, target)
+    return trial
 
 
 @graph_rewrite()

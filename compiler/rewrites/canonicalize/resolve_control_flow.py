@@ -21,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...errors import ModelError
-from ...ir import Array, Graph, Op, Tensor
+from ...ir import Graph, Op, Tensor
 from ...ir.inline import inline, substitute
 from ...ops.control_flow import CONTROL
 from ...target import Target
 from ..decompose.resolve_variables import VARIABLES
 from ..rewrite import Attempt, graph_rewrite
-from .infer_and_fold import infer_and_fold
+from .infer_and_fold import infer_and_fold, tried
 
 DEEPEST = 100
 """Depth of nested calls after which the model is assumed to call itself."""
@@ -108,38 +108,18 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
     values = [op.operand(position) for position in range(len(op.inputs))]
     size = 0
     for rounds in range(MAX_ROUNDS):
-        holds = _evaluate(graph, condition, op, values, target)
+        holds = tried(graph, condition, values, op, target).outputs[0].data
         if holds is None:
             return "the number of iterations is known only while the model runs"
         if not holds.any():
             return [body] * rounds
         # Shapes and constants of one round are all that the next one needs of it.
-        trial = _trial(graph, values)
-        values = inline(trial, body, values, op)
-        trial.outputs = values
-        infer_and_fold(trial, target)
+        trial = tried(graph, body, values, op, target)
+        values = trial.outputs
         size += len(trial)
         if size > MAX_OPERATORS:
             break
     return f"it has more than {MAX_ROUNDS} iterations or {MAX_OPERATORS} operators once unrolled"
-
-
-def _trial(graph: Graph, values: Sequence[Tensor]) -> Graph:
-    """A graph with `values` as its inputs and the subgraphs of `graph`, to be thrown away."""
-    trial = Graph()
-    trial.subgraphs = graph.subgraphs
-    trial.inputs = [tensor for tensor in values if not tensor.constant]
-    return trial
-
-
-def _evaluate(
-    graph: Graph, condition: Graph, op: Op, values: list[Tensor], target: Target
-) -> Array | None:
-    """The result of a condition for `values`; None if it does not follow from constants."""
-    trial = _trial(graph, values)
-    trial.outputs = inline(trial, condition, values, op)
-    infer_and_fold(trial, target)
-    return trial.outputs[0].data
 
 
 def _unroll(graph: Graph, op: Op, called: list[Graph], target: Target) -> None:
@@ -207,7 +187,5 @@ def _forms(
     graph: Graph, op: Op, branch: Graph, values: Sequence[Tensor], target: Target
 ) -> list[tuple[object, ...]]:
     """Shapes, types and quantization of the results of a branch."""
-    trial = _trial(graph, values)
-    trial.outputs = inline(trial, branch, values, op)
-    infer_and_fold(trial, target)
-    return [(tensor.shape, tensor.dtype, tensor.quantization) for tensor in trial.outputs]
+    results = tried(graph, branch, values, op, target).outputs
+    return [(tensor.shape, tensor.dtype, tensor.quantization) for tensor in results]
