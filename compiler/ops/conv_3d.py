@@ -16,25 +16,15 @@ import numpy as np
 
 from ..ir import Op, Shape, constant
 from ..target import Target
-from .base import Launch, define, linear_grid, row_major
+from .base import Along, Launch, define, linear_grid, row_major
+from .base.window import padding_along
 from .weights import check_bias
 
 CHANNELS = 4
 """Adjacent output channels that a work-item computes."""
 
 
-@dataclass(frozen=True)
-class Walk:
-    """One axis of the window: source = output * stride + step * dilation - before."""
-
-    size: int
-    stride: int
-    dilation: int
-    before: int
-    output: int
-
-
-def walks(op: Op) -> list[Walk]:
+def walks(op: Op) -> list[Along]:
     """The window along depth, rows and columns (ModelError if it is invalid or does not fit)."""
     result = []
     for axis, letter in enumerate("dhw"):
@@ -45,17 +35,11 @@ def walks(op: Op) -> list[Walk]:
             raise op.invalid(
                 f"window size {size}, stride {stride} and dilation {dilation} must be at least 1"
             )
-        reach = (size - 1) * dilation + 1
-        padding = op.attrs.get("padding", "SAME")
-        if padding == "SAME":
-            output = -(-extent // stride)
-            before = max((output - 1) * stride + reach - extent, 0) // 2
-        else:
-            before, after = (0, 0) if padding == "VALID" else padding[axis]
-            output = (extent + before + after - reach) // stride + 1
-        if output < 1:
-            raise op.invalid(f"a window of {reach} does not fit an axis of {extent}")
-        result.append(Walk(size, stride, dilation, before, output))
+        padding = padding_along(op, axis, extent, size, stride, dilation)
+        along = Along(extent, size, stride, dilation, *padding)
+        if along.count < 1:
+            raise op.invalid(f"a window of {along.reach} does not fit an axis of {extent}")
+        result.append(along)
     return result
 
 
@@ -67,7 +51,7 @@ def _infer(op: Op) -> list[Shape]:
             f"number of input channels"
         )
     check_bias(op, weights[4])
-    return [(source[0], *(walk.output for walk in walks(op)), weights[4])]
+    return [(source[0], *(walk.count for walk in walks(op)), weights[4])]
 
 
 def _build(op: Op, target: Target) -> Launch:

@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-import numpy as np
-
-from ..ir import Array, Op, Shape
-from .base import FLOATS, INTEGERS, define
+from ..ir import Op, Shape
+from .base import FLOATS, INTEGERS, Along, define
 
 FUNCTIONS = {
     "ADD": ("SUM", "ADD"),
@@ -24,76 +22,35 @@ FUNCTIONS = {
 """By the option reduce_function, the reduction, and the operator that joins two values."""
 
 
-@dataclass(frozen=True)
-class Windows:
-    """The windows along one axis."""
-
-    extent: int
-    size: int
-    stride: int
-    dilation: int
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return max((self.extent - (self.size - 1) * self.dilation - 1) // self.stride + 1, 0)
-
-    @property
-    def whole(self) -> bool:
-        """Whether each element is a window of its own."""
-        return self.size == self.stride == 1
-
-    @property
-    def places(self) -> Array:
-        """What each window covers [count, size]."""
-        first = np.arange(self.count) * self.stride
-        return np.asarray(first[:, None] + np.arange(self.size) * self.dilation)
-
-
-@dataclass(frozen=True)
-class Around:
-    """What STABLEHLO_REDUCE_WINDOW puts between the elements of an axis, and around them."""
-
-    dilation: int
-    before: int
-    after: int
-
-    def extent(self, size: int) -> int:
-        """The size of the axis with it."""
-        return (max((size - 1) * self.dilation + 1, 0) if size else 0) + self.before + self.after
-
-
-def windows(op: Op) -> list[Windows]:
+def windows(op: Op) -> list[Along]:
     """The windows along each axis of a REDUCE_WINDOW (ModelError)."""
-    columns = [op.integers(position) for position in (2, 3, 4)]
-    return _windows(op, op.operand(0).shape, columns)
+    return _windows(op, [op.integers(position) for position in (2, 3, 4)])
 
 
-def _windows(op: Op, shape: Shape, columns: Sequence[Sequence[int]]) -> list[Windows]:
+def _windows(op: Op, columns: Sequence[Sequence[int]]) -> list[Along]:
+    shape = op.operand(0).shape
     if any(len(column) != len(shape) or min(column, default=1) < 1 for column in columns):
         raise op.invalid(
             f"windows {columns[0]}, strides {columns[1]} and dilations {columns[2]} for "
             f"{list(shape)}"
         )
-    return [Windows(*along) for along in zip(shape, *columns, strict=True)]
+    return [Along(*each) for each in zip(shape, *columns, strict=True)]
 
 
-def around(op: Op) -> list[Around]:
-    """What a STABLEHLO_REDUCE_WINDOW puts around each axis (ModelError)."""
+def stablehlo_windows(op: Op) -> list[Along]:
+    """The same of a STABLEHLO_REDUCE_WINDOW, which spreads and pads axes (ModelError)."""
     rank = len(op.operand(0).shape)
-    dilations = op.integers_in("base_dilations") or [1] * rank
+    spreads = op.integers_in("base_dilations") or [1] * rank
     edges = op.integers_in("padding") or [0] * (2 * rank)
-    if len(dilations) != rank or len(edges) != 2 * rank or min(dilations, default=1) < 1:
-        raise op.invalid(f"dilations {dilations}, padding {edges} for rank {rank}")
-    return [Around(*along) for along in zip(dilations, edges[::2], edges[1::2], strict=True)]
-
-
-def stablehlo_windows(op: Op) -> list[Windows]:
-    """The windows of a STABLEHLO_REDUCE_WINDOW along each axis, once padded (ModelError)."""
-    given = op.operand(0).shape
-    shape = tuple(along.extent(size) for along, size in zip(around(op), given, strict=True))
+    if len(spreads) != rank or len(edges) != 2 * rank or min(spreads, default=1) < 1:
+        raise op.invalid(f"dilations {spreads}, padding {edges} for rank {rank}")
     names = ("window_dimensions", "window_strides", "window_dilations")
-    return _windows(op, shape, [op.integers_in(name) or [1] * len(shape) for name in names])
+    found = _windows(op, [op.integers_in(name) or [1] * rank for name in names])
+    around = zip(found, spreads, edges[::2], edges[1::2], strict=True)
+    return [
+        replace(each, spread=spread, before=before, after=after)
+        for each, spread, before, after in around
+    ]
 
 
 def _infer(op: Op) -> list[Shape]:

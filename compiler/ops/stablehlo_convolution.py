@@ -9,33 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
-from .base import define
-
-
-@dataclass(frozen=True)
-class Along:
-    """One axis that the window moves along."""
-
-    extent: int
-    """Of the image."""
-    size: int
-    """Of the window."""
-    stride: int
-    before: int
-    after: int
-    """Zeros around the image; negative numbers crop it."""
-    spread: int
-    """How far apart the image's elements are, with zeros between them."""
-    dilation: int
-    """How far apart those are that the window reads."""
-    reversed: bool
-    """Whether the window is read from its end."""
-
-    @property
-    def count(self) -> int:
-        """How many windows there are."""
-        whole = (self.extent - 1) * self.spread + 1 + self.before + self.after
-        return (whole - (self.size - 1) * self.dilation - 1) // self.stride + 1
+from .base import Along, define
 
 
 @dataclass(frozen=True)
@@ -100,8 +74,8 @@ def _along(op: Op, extents: Sequence[int], sizes: Sequence[int]) -> tuple[Along,
 
     edges = numbers("padding", 0, 2)
     columns = [
-        *(extents, sizes, numbers("window_strides", 1), edges[::2], edges[1::2]),
-        *(numbers("lhs_dilation", 1), numbers("rhs_dilation", 1)),
+        *(extents, sizes, numbers("window_strides", 1), numbers("rhs_dilation", 1)),
+        *(edges[::2], edges[1::2], numbers("lhs_dilation", 1)),
         [bool(each) for each in numbers("window_reversal", 0)],
     ]
     found = tuple(Along(*each) for each in zip(*columns, strict=True))

@@ -1,5 +1,6 @@
 """The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
+from .along import Along
 from .cost import IN_ROWS, LANES, MASKED_SLICES, WHOLE_SLICES, Loads, Step
 from .definition import (
     FUSED_ACTIVATION,

@@ -27,8 +27,7 @@ class Window:
     def of(cls, op: Op, height: int, width: int) -> Window:
         """The window of size `height` x `width` that an operator's attributes describe.
 
-        The attribute `padding` is SAME, VALID, or ((top, bottom), (left, right)). ModelError if a
-        size, stride or dilation is less than 1.
+        ModelError if a size, stride or dilation is less than 1.
         """
         attrs = op.attrs
         stride_y, stride_x = attrs.get("stride_h", 0), attrs.get("stride_w", 0)
@@ -38,14 +37,8 @@ class Window:
         _positive(op, "kernel size", height, width)
         _positive(op, "dilation", dilation_y, dilation_x)
         _, rows, columns, _ = bhwc(op.operand(0).shape)
-        padding = attrs.get("padding", "SAME")
-        if padding == "SAME":
-            vertical = _same(rows, height, stride_y, dilation_y)
-            horizontal = _same(columns, width, stride_x, dilation_x)
-        elif padding == "VALID":
-            vertical = horizontal = (0, 0)
-        else:
-            vertical, horizontal = padding
+        vertical = padding_along(op, 0, rows, height, stride_y, dilation_y)
+        horizontal = padding_along(op, 1, columns, width, stride_x, dilation_x)
         return cls(
             height, width, stride_y, stride_x, dilation_y, dilation_x, *vertical, *horizontal
         )
@@ -103,8 +96,19 @@ def _positive(op: Op, name: str, *values: int) -> None:
         raise op.invalid(f"{name} {min(values)} must be at least 1")
 
 
-def _same(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
-    """SAME padding before and after: the output has ceil(size / stride) entries."""
-    outputs = -(-size // stride)
-    total = max((outputs - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+def padding_along(
+    op: Op, axis: int, extent: int, size: int, stride: int, dilation: int
+) -> tuple[int, int]:
+    """What an operator's attribute `padding` puts before and after an axis of its window.
+
+    It is SAME, with which there are ceil(extent / stride) windows; VALID; or a pair for each axis.
+    """
+    padding = op.attrs.get("padding", "SAME")
+    if padding == "VALID":
+        return 0, 0
+    if padding != "SAME":
+        before, after = padding[axis]
+        return before, after
+    outputs = -(-extent // stride)
+    total = max((outputs - 1) * stride + (size - 1) * dilation + 1 - extent, 0)
     return total // 2, total - total // 2

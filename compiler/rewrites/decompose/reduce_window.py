@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import prod
 
 from ...ir import Tensor
-from ...ops.base import FLOATS
-from ...ops.reduce_window import FUNCTIONS, Windows, around, stablehlo_windows, windows
+from ...ops.base import FLOATS, Along
+from ...ops.reduce_window import FUNCTIONS, stablehlo_windows, windows
 from .computation import joining
 from .decomposition import Decomposition, decomposes
 
@@ -31,17 +31,16 @@ def stablehlo_reduce_window(here: Decomposition) -> Tensor:
     along = stablehlo_windows(op)
     axis = _summed_from_an_end(here, along) if join == "ADD" and _is_neutral("ADD", start) else None
     if axis is not None:
-        reverse = around(op)[axis].after > 0
+        reverse = along[axis].after > 0
         at = here.constant(axis, "int32")
         return here.add("CUMSUM", op.operand(0), at, exclusive=False, reverse=reverse)
-    edges = around(op)
     padded = here.add(
         "STABLEHLO_PAD",
         op.operand(0),
         start,
-        edge_padding_low=[edge.before for edge in edges],
-        edge_padding_high=[edge.after for edge in edges],
-        interior_padding=[edge.dilation - 1 for edge in edges],
+        edge_padding_low=[each.before for each in along],
+        edge_padding_high=[each.after for each in along],
+        interior_padding=[each.spread - 1 for each in along],
     )
     tables = [
         here.constant([getattr(each, name) for each in along], "int64")
@@ -51,20 +50,20 @@ def stablehlo_reduce_window(here: Decomposition) -> Tensor:
     return here.add("REDUCE_WINDOW", padded, start, *tables, reduce_function=function)
 
 
-def _summed_from_an_end(here: Decomposition, along: list[Windows]) -> int | None:
+def _summed_from_an_end(here: Decomposition, along: list[Along]) -> int | None:
     """The axis whose windows end, or begin, with each of its elements and have all before it."""
     shape = here.op.operand(0).shape
     axes = [axis for axis, each in enumerate(along) if not each.whole]
     if len(axes) != 1:
         return None
     size, own = shape[axes[0]], along[axes[0]]
-    edges = [(edge.before, edge.after) for edge in around(here.op)]
+    edges = [(each.before, each.after) for each in along]
     rest = size - 1
     one_end = edges[axes[0]] in ((rest, 0), (0, rest)) and rest > 0
     plain = own.stride == own.dilation == 1 and own.size == size
     others = all(edge == (0, 0) for axis, edge in enumerate(edges) if axis != axes[0])
-    dilated = any(edge.dilation > 1 for edge in around(here.op))
-    return axes[0] if one_end and plain and others and not dilated else None
+    spread = any(each.spread > 1 for each in along)
+    return axes[0] if one_end and plain and others and not spread else None
 
 
 @decomposes("REDUCE_WINDOW")
@@ -88,7 +87,7 @@ def _is_neutral(function: str, start: Tensor) -> bool:
     return start.data is not None and start.data == NEUTRAL.get(function)
 
 
-def _gathered(here: Decomposition, function: str, along: list[Windows]) -> Tensor:
+def _gathered(here: Decomposition, function: str, along: list[Along]) -> Tensor:
     """Windows that overlap repeat what they share along one axis at a time only."""
     value = here.op.operand(0)
     for axis, each in enumerate(along):
@@ -99,7 +98,7 @@ def _gathered(here: Decomposition, function: str, along: list[Windows]) -> Tenso
     return value
 
 
-def _pooled(here: Decomposition, function: str, along: list[Windows]) -> Tensor:
+def _pooled(here: Decomposition, function: str, along: list[Along]) -> Tensor:
     """Pools of images whose rows and columns are two axes, the rest batches and channels.
 
     If nothing lies behind the last axis with windows, what lies before becomes the channels.
@@ -122,11 +121,11 @@ def _pooled(here: Decomposition, function: str, along: list[Windows]) -> Tensor:
 
 
 def _pool(
-    here: Decomposition, function: str, value: Tensor, along: list[Windows], row: int, column: int
+    here: Decomposition, function: str, value: Tensor, along: list[Along], row: int, column: int
 ) -> Tensor:
     """The pool of windows along one axis, or two neighbouring ones."""
     shape = value.shape
-    rows = along[row] if row < column else Windows(1, 1, 1, 1)
+    rows = along[row] if row < column else Along(1)
     columns = along[column]
     image = (prod(shape[:row]), rows.extent, columns.extent, prod(shape[column + 1 :]))
     result = here.add(

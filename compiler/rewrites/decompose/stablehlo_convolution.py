@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.conv_3d import Walk
-from ...ops.stablehlo_convolution import Along, Convolution, convolution
+from ...ops.base import Along
+from ...ops.stablehlo_convolution import Convolution, convolution
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 from .volumes import depths
@@ -89,7 +89,7 @@ def _of_images(
     missing = (1,) * (AXES - 1 - len(along))
     image = here.reshape(image, (image.shape[0], *missing, *image.shape[1:]))
     weights = here.reshape(weights, (weights.shape[0], *missing, *weights.shape[1:]))
-    along = [Along(1, 1, 1, 0, 0, 1, 1, False)] * len(missing) + list(along)
+    along = [Along(1)] * len(missing) + list(along)
     return _images(here, image, weights, along, groups)
 
 
@@ -124,10 +124,9 @@ def _of_depths(
     """The sum of an image's convolution for each depth of the window."""
     depth, *others = along
     volume = surround(here, volume, [(0, 0), _pads(depth), (0, 0), (0, 0), (0, 0)])
-    walk = Walk(depth.size, depth.stride, depth.dilation, 0, depth.count)
     total: Tensor | None = None
     for step, part in enumerate(here.split(weights, depth.size, 1)):
-        image = depths(here, volume, walk, step)
+        image = depths(here, volume, depth, step)
         image = here.reshape(image, (image.shape[0] * depth.count, *image.shape[2:]))
         own = here.reshape(part, (part.shape[0], *part.shape[2:]))
         sums = _images(here, image, own, others, groups)

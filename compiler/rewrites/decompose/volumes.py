@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.conv_3d import Transposed, Walk, transposed, walks
+from ...ops.base import Along
+from ...ops.conv_3d import Transposed, transposed, walks
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
 from .dilate import spread, surround
 
-PIXEL = Walk(size=1, stride=1, dilation=1, before=0, output=1)
+PIXEL = Along(1)
 """Along the columns of an image whose rows are depths."""
 
 
@@ -42,42 +43,37 @@ def images(here: Decomposition) -> Tensor | str:
     if bias is not None and not bias.constant:
         return bias_apart(here, 2)
     depth, rows, columns = walks(op)
-    if all(_pointwise(here, walk, axis) for axis, walk in ((2, rows), (3, columns))):
+    if all(walk.whole and not any(walk.around) for walk in (rows, columns)):
         result = _by_rows(here, depth)
     else:
         result = _by_images(here, depth, rows, columns)
     return here.reshape(result, op.output.shape)
 
 
-def _pointwise(here: Decomposition, walk: Walk, axis: int) -> bool:
-    return walk.size == walk.stride == 1 and not any(_around(here, walk, axis))
-
-
-def _by_rows(here: Decomposition, depth: Walk) -> Tensor:
+def _by_rows(here: Decomposition, depth: Along) -> Tensor:
     batch, depths, rows, columns, channels = here.op.operand(0).shape
     image = here.reshape(here.op.operand(0), (batch, depths, rows * columns, channels))
     weights = here.transpose(here.op.operand(1), (4, 0, 1, 2, 3))
     weights = here.reshape(weights, (weights.shape[0], depth.size, 1, channels))
-    return _convolution(here, image, weights, depth, PIXEL, (_around(here, depth, 1), (0, 0)))
+    return _convolution(here, image, weights, depth, PIXEL)
 
 
-def _by_images(here: Decomposition, depth: Walk, rows: Walk, columns: Walk) -> Tensor:
+def _by_images(here: Decomposition, depth: Along, rows: Along, columns: Along) -> Tensor:
     op = here.op
-    pads = [(0, 0), _around(here, depth, 1), (0, 0), (0, 0), (0, 0)]
+    pads = [(0, 0), depth.around, (0, 0), (0, 0), (0, 0)]
     volume = surround(here, op.operand(0), pads)
-    shape = (volume.shape[0] * depth.output, *volume.shape[2:])
+    shape = (volume.shape[0] * depth.count, *volume.shape[2:])
     taps = [here.reshape(depths(here, volume, depth, step), shape) for step in range(depth.size)]
     image = here.joined(taps, 3)
     weights = here.transpose(op.operand(1), (4, 1, 2, 0, 3))
     weights = here.reshape(weights, (*weights.shape[:3], depth.size * volume.shape[4]))
-    padding = (_around(here, rows, 2), _around(here, columns, 3))
-    return _convolution(here, image, weights, rows, columns, padding)
+    return _convolution(here, image, weights, rows, columns)
 
 
-def depths(here: Decomposition, volume: Tensor, depth: Walk, step: int) -> Tensor:
+def depths(here: Decomposition, volume: Tensor, depth: Along, step: int) -> Tensor:
     """The depths that one step of the window reads, for every depth of the result."""
     first, extents = step * depth.dilation, list(volume.shape)
-    extents[1] = first + (depth.output - 1) * depth.stride + 1
+    extents[1] = first + (depth.count - 1) * depth.stride + 1
     edges = [[0, first, 0, 0, 0], extents, [1, depth.stride, 1, 1, 1]]
     if first == 0 and extents == list(volume.shape) and depth.stride == 1:
         return volume
@@ -85,20 +81,14 @@ def depths(here: Decomposition, volume: Tensor, depth: Walk, step: int) -> Tenso
 
 
 def _convolution(
-    here: Decomposition, image: Tensor, weights: Tensor, rows: Walk, columns: Walk, padding: Any
+    here: Decomposition, image: Tensor, weights: Tensor, rows: Along, columns: Along
 ) -> Tensor:
-    options: dict[str, Any] = {"padding": padding}
+    options: dict[str, Any] = {"padding": (rows.around, columns.around)}
     for letter, walk in (("h", rows), ("w", columns)):
         options |= {f"stride_{letter}": walk.stride, f"dilation_{letter}_factor": walk.dilation}
     given = here.op.attrs.get("fused_activation_function")
     activation = {} if given is None else {"fused_activation_function": given}
     return here.add("CONV_2D", image, weights, here.op.input(2), **options, **activation)
-
-
-def _around(here: Decomposition, walk: Walk, axis: int) -> tuple[int, int]:
-    """Zeros before and after an axis of the volume."""
-    reach = (walk.output - 1) * walk.stride + (walk.size - 1) * walk.dilation + 1
-    return walk.before, max(reach - walk.before - here.op.operand(0).shape[axis], 0)
 
 
 @decomposes("CONV_3D_TRANSPOSE")
