@@ -223,14 +223,6 @@ class FusedOp(Op):
         later = self.outputs[1:] if self._epilogue else ()
         return tuple(tensor for tensor in later if tensor not in beside)
 
-    def integers(self, position: int) -> list[int]:
-        """All that the input at `position` holds (UnsupportedError if it is not a constant)."""
-        return [int(number) for number in self.constant(position).reshape(-1)]
-
-    def integers_in(self, option: str) -> list[int]:
-        """Those of an option that is a list; none if it is left out."""
-        return [int(number) for number in self.attrs.get(option) or ()]
-
     def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
         for op in self.ops:
             op.replace_operands(new)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import ANY, declare, define
+from .base import ANY, declare, define, same_as_first
 
 CONTROL = ("IF", "WHILE")
 """Operators whose results have the shapes of what they run, which the file may not know."""
@@ -72,17 +72,13 @@ def _infer_set_item(op: Op) -> list[Shape]:
     return [(shape[0], *op.operand(2).shape)]
 
 
-def _infer_stack(op: Op) -> list[Shape]:
-    return [op.operand(0).shape]
-
-
 _PLACES = "at places that follow from constants"
 _REASON = "its list's entries are not all set at places that follow from constants"
 
 for _name, _operands, _infer, _note in (
     (RESERVE, "shape:integer length:integer -> list:variant", _infer_reserve, f"read by {STACK}"),
     (SET_ITEM, "list:variant place:integer entry -> list:variant", _infer_set_item, _PLACES),
-    (STACK, "list:variant shape:integer -> y", _infer_stack, "becomes PACK"),
+    (STACK, "list:variant shape:integer -> y", same_as_first, "becomes PACK"),
 ):
     _signature = f"{_name} {_operands}"
     define(_signature, _infer, dtypes=ANY, note=_note, unimplemented_reason=_REASON)

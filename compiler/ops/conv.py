@@ -48,7 +48,7 @@ from .weights import (
 
 
 def window(op: Op) -> Window:
-    """The window of a convolution, sized by its OHWI weights (ModelError)."""
+    """The window of a convolution, sized by its OHWI or 1HWC weights (ModelError)."""
     return Window.of(op, *op.operand(1).shape[1:3])
 
 

@@ -29,6 +29,7 @@ from .base import (
     slice_count,
 )
 from .base.cost import ADDRESS, BESIDES, Work, stored_registers
+from .conv import window
 from .elementwise import epilogue_operands, one_column
 from .weights import bias_slices, check_bias, constant_weights
 
@@ -70,11 +71,6 @@ class SingleColumn(Work):
         registers = max(multiplying, stored_registers(pixels, wide, operands, target))
         cost = products + device.load_cost * (loads + pixels)
         return Step(products, loads, cost, registers, device.registers)
-
-
-def window(op: Op) -> Window:
-    """The window of a depthwise convolution, sized by its 1HWC weights (ModelError)."""
-    return Window.of(op, *op.operand(1).shape[1:3])
 
 
 def row_tile(width: int) -> int:

@@ -30,6 +30,7 @@ from .base import (
     linear_grid,
     linear_launch,
     row_major,
+    same_as_first,
 )
 from .elementwise import ELEMENTWISE, Formula
 
@@ -53,10 +54,6 @@ def join_of(op: Op) -> Formula:
     if name == UPDATE:
         return lambda f, there, update: update
     return ELEMENTWISE[name].chosen(op.output.dtype not in FLOATS)
-
-
-def _infer_join(op: Op) -> list[Shape]:
-    return [op.operand(0).shape]
 
 
 def _take(op: Op, target: Target) -> Launch:
@@ -131,5 +128,5 @@ define(
     ANY,
     traits=Traits(moves=True, range=among_operands),
 )
-define(JOIN, _infer_join, (row_major("join_windows", _join),), dtypes=ANY)
-define(JOIN_ALONG, _infer_join, (row_major("join_along", _join_along, fuses=False),), dtypes=ANY)
+define(JOIN, same_as_first, (row_major("join_windows", _join),), dtypes=ANY)
+define(JOIN_ALONG, same_as_first, (row_major("join_along", _join_along, fuses=False),), dtypes=ANY)

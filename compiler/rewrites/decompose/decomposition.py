@@ -10,6 +10,7 @@ import numpy as np
 from ...ir import Array, Graph, Op, Shape, Tensor, constant
 from ...ir.inline import substitute
 from ...ops import OPS
+from ...ops.base import FUSED_ACTIVATION, activation_of
 from ...ops.cast import KEEP
 from ...target import Target
 from ..fold.fold_constants import computed, known
@@ -99,6 +100,16 @@ class Decomposition:
     def joined(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
         """Tensors one after the other along an axis."""
         return tensors[0] if len(tensors) == 1 else self.add("CONCATENATION", *tensors, axis=axis)
+
+    @property
+    def unfused(self) -> dict[str, Any]:
+        """The operator's attributes without its activation."""
+        return {**self.op.attrs, FUSED_ACTIVATION: "NONE"}
+
+    def activated(self, tensor: Tensor) -> Tensor:
+        """What the operator's activation makes of a tensor."""
+        activation = activation_of(self.op)
+        return tensor if activation is None else self.add(activation, tensor)
 
     def assign(self, variable: Tensor, value: Tensor) -> None:
         """Make `value` the variable's content at the end of the run.

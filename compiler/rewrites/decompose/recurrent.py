@@ -66,7 +66,7 @@ def rnn(here: Decomposition, product: Product = float_product) -> Tensor:
     state, results = hidden, []
     for share in steps:
         joint = here.add("ADD", share, product(here, state, [2], None))
-        state = _activated(here, joint)
+        state = here.activated(joint)
         results.append(state)
     keep_state(here, hidden, state)
     return results[0] if op.name == "RNN" else stacked(here, results)
@@ -167,7 +167,7 @@ class Cell:
 
     def candidate(self, value: Tensor) -> Tensor:
         """What may enter the cell."""
-        return _activated(self.here, self.normal(CELL, value))
+        return self.here.activated(self.normal(CELL, value))
 
     def remembered(self, forget: Tensor, enter: Tensor, new: Tensor) -> Tensor:
         """The next cell state."""
@@ -177,7 +177,7 @@ class Cell:
 
     def hidden(self, leave: Tensor) -> Tensor:
         """The next output state."""
-        output = self.here.add("MUL", leave, _activated(self.here, self.cell))
+        output = self.here.add("MUL", leave, self.here.activated(self.cell))
         if self.op.input(PROJECTION) is None:
             return output
         bias = self.op.input(PROJECTION_BIAS)
@@ -237,11 +237,6 @@ def _real(here: Decomposition, position: int) -> Tensor:
 def keep_state(here: Decomposition, variable: Tensor, value: Tensor) -> None:
     if variable.variable:
         here.assign(variable, value)
-
-
-def _activated(here: Decomposition, value: Tensor) -> Tensor:
-    name = here.op.attrs.get("fused_activation_function", "NONE")
-    return value if name == "NONE" else here.add(name, value)
 
 
 def sequence_steps(here: Decomposition, projected: object) -> Sequence[Tensor]:

@@ -38,21 +38,21 @@ def hybrid(lowering: Lowering) -> Tensor:
         if image.shape != rows:
             image = lowering.reshape(image, rows)
     if op.name == "DEPTHWISE_CONV_2D":
-        return activated(lowering, _depthwise(lowering, image, weights, bias))
+        return lowering.activated(_depthwise(lowering, image, weights, bias))
     if weights.blocks is not None:
         sums, scale = _of_blocks(lowering, image, weights)
-        return activated(lowering, _scaled(lowering, sums, scale, weights, bias))
+        return lowering.activated(_scaled(lowering, sums, scale, weights, bias))
     if weights.dtype == "int4" and (op.name == "CONV_2D" or weights.shape[1] % 2):
-        return activated(lowering, _of_packed_weights(lowering, image, weights, bias))
+        return lowering.activated(_of_packed_weights(lowering, image, weights, bias))
     axes = _axes(op, image, weights)
-    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    attrs = {**lowering.unfused, "exact": True}
     matrix = lowering.centered(weights)
     if axes == [len(image.shape) - 1] and _fit(matrix):
         sums, scale = _sums_of_rows(lowering, image, matrix, attrs)
     else:
         integers, scale = _by_rows(lowering, image, axes)
         sums = lowering.add(op.name, integers, matrix, None, **attrs)
-    return activated(lowering, _scaled(lowering, sums, scale, weights, bias))
+    return lowering.activated(_scaled(lowering, sums, scale, weights, bias))
 
 
 def _fit(weights: Tensor) -> bool:
@@ -88,7 +88,7 @@ def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor 
     """
     op, channels = lowering.op, weights.shape[3]
     integers, step = rows_away(lowering, image, [1, 2, 3])
-    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    attrs = {**lowering.unfused, "exact": True}
     sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
     scales = np.broadcast_to(lowering.scale(weights), (channels,))
     whole = np.arange(channels) < channels - channels % HYBRID_BLOCK
@@ -136,7 +136,7 @@ def _of_packed_weights(
     else:
         quantize = rows_away if lowering.scale(weights).ndim else symmetric_rows
         integers, step = quantize(lowering, image, [1, 2, 3])
-    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    attrs = {**lowering.unfused, "exact": True}
     sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
     channels = sums.shape[-1:]
     scales = lowering.constant(np.broadcast_to(lowering.scale(weights), channels))
@@ -163,7 +163,7 @@ def _of_blocks(lowering: Lowering, image: Tensor, weights: Tensor) -> tuple[Tens
     else:
         scales = rounded_to_bfloat16(scales)
         integers, scale = _by_rows(lowering, image, [len(image.shape) - 1])
-    attrs = {**op.attrs, "fused_activation_function": "NONE"}
+    attrs = lowering.unfused
     if blocks.size % lowering.target.lanes:
         matrix = lowering.constant(weights.data * np.repeat(scales, blocks.size, -1))
         return lowering.add(op.name, integers, matrix, None, **attrs), scale
@@ -177,10 +177,10 @@ def hybrid_transposed(lowering: Lowering) -> Tensor:
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     check_weights(lowering, weights)
     integers, scale = _by_rows(lowering, image, [1, 2, 3])
-    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    attrs = {**lowering.unfused, "exact": True}
     operands = (size, lowering.centered(weights), integers, None)
     sums = lowering.add(op.name, *operands, dtype="float32", **attrs)
-    return activated(lowering, _scaled(lowering, sums, scale, weights, bias))
+    return lowering.activated(_scaled(lowering, sums, scale, weights, bias))
 
 
 def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
@@ -193,12 +193,6 @@ def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
     whole = op.name == "CONV_2D" and weights.shape[1:] == (1, 1, image.shape[-1])
     pixels = whole and strides == {1}
     return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))
-
-
-def activated(lowering: Lowering, result: Tensor) -> Tensor:
-    """What the fused activation computes of a result."""
-    activation = lowering.op.attrs.get("fused_activation_function", "NONE")
-    return result if activation == "NONE" else lowering.add(activation, result)
 
 
 def hybrid_product(lowering: Lowering) -> Tensor:

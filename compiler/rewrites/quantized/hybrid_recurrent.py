@@ -18,7 +18,7 @@ import numpy as np
 from ...ir import Array, Tensor
 from ..decompose import recurrent
 from ..decompose.decomposition import Decomposition, Results
-from .hybrid import activated, check_weights, quantized_rows
+from .hybrid import check_weights, quantized_rows
 from .lowering import INTEGERS, Lowering, lowers
 
 
@@ -38,7 +38,7 @@ def svdf(lowering: Lowering) -> Tensor:
     if lowering.op.operand(2).dtype not in INTEGERS:
         raise lowering.declined("its time weights are floats, whose bytes LiteRT takes for int8")
     lowering.one_scale(lowering.op.operand(2))
-    return activated(lowering, recurrent.svdf(lowering, _product))
+    return lowering.activated(recurrent.svdf(lowering, _product))
 
 
 def _product(

@@ -49,7 +49,7 @@ class Layer:
     @property
     def attrs(self) -> Mapping[str, Any]:
         """The operator's, without the activation, which is applied where sums are rounded."""
-        return {**self.lowering.op.attrs, "fused_activation_function": "NONE", "exact": True}
+        return {**self.lowering.unfused, "exact": True}
 
     @property
     def grouped(self) -> bool:

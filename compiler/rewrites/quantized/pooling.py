@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Tensor
+from ...ops.base import activation_of
 from ...ops.fixed_point import half_away
 from ...ops.resize import FIXED_POINT, NEAREST
 from .lowering import Lowering, lowers
@@ -18,21 +19,18 @@ def average_pool(lowering: Lowering) -> Tensor:
     if lowering.zero(op.operand(0)) != zero:
         raise lowering.declined("its operand and its result have unlike zero points")
     low, high = lowering.bounds(op.output, half_away)
-    attrs = {**op.attrs, "fused_activation_function": "NONE"}
-    image = lowering.centered(op.operand(0))
-    return lowering.add(
-        "tflgpu.average_pool_integers", image, zero=zero, low=low, high=high, **attrs
-    )
+    image, limits = lowering.centered(op.operand(0)), {"low": low, "high": high}
+    name = "tflgpu.average_pool_integers"
+    return lowering.add(name, image, zero=zero, **limits, **lowering.unfused)
 
 
 @lowers("MAX_POOL_2D")
 def max_pool(lowering: Lowering) -> Tensor:
     """The integers stay the same, within the limits of the fused activation."""
     op = lowering.op
-    attrs = {**op.attrs, "fused_activation_function": "NONE"}
-    value = lowering.add(op.name, lowering.centered(op.operand(0)), **attrs)
+    value = lowering.add(op.name, lowering.centered(op.operand(0)), **lowering.unfused)
     value = lowering.reinterpreted(value, op.operand(0), op.output)
-    if op.attrs.get("fused_activation_function", "NONE") != "NONE":
+    if activation_of(op) is not None:
         # XNNPACK takes 8 bits only.
         rounding = half_away if op.output.dtype == "int16" else np.rint
         low, high = lowering.bounds(op.output, rounding)
