@@ -10,13 +10,12 @@ T = TypeVar("T", bound=Hashable)
 
 def reached(starts: Iterable[T], near: Callable[[T], Iterable[T]]) -> dict[T, None]:
     """Some things and what they lead to, over others as well, in the order in which it is found."""
-    found: dict[T, None] = {}
-    waiting = list(starts)
+    found = dict.fromkeys(starts)
+    waiting = list(found)
     while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found[one] = None
-            waiting += near(one)
+        new = [each for each in near(waiting.pop()) if each not in found]
+        found.update(dict.fromkeys(new))
+        waiting += dict.fromkeys(new)
     return found
 
 

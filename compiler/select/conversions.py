@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
@@ -65,19 +67,10 @@ def _absorb(graph: Graph, choice: Choice) -> None:
 
     A conversion to row-major that is the only reader of such a result is removed.
     """
-    for op in graph.ops:
-        producer = graph.producer(op.operand(0)) if op.name == TO_LINEAR else None
-        if producer is None or graph.only_reader(op.operand(0)) is not op:
-            continue
-        chosen = choice[producer]
+    for op, producer in _only_readers(graph, TO_LINEAR):
         if can_write_rows(producer, choice):
-            name = f"{chosen.name}_to_linear"
-            choice[producer] = replace(chosen, name=name, writes=LINEAR, computes=SLICED)
-            result = op.output
-            result.name = producer.output.name
-            graph.remove(op)
-            del choice[op]
-            graph.set_outputs(producer, (result,))
+            op.output.name = producer.output.name
+            _take_over(graph, op, producer, choice, "to_linear", writes=LINEAR, computes=SLICED)
 
 
 def _absorb_integers(graph: Graph, choice: Choice) -> None:
@@ -85,18 +78,29 @@ def _absorb_integers(graph: Graph, choice: Choice) -> None:
 
     The tflgpu.from_centered that is the only reader of such a result is removed.
     """
-    for op in graph.ops:
-        producer = graph.producer(op.operand(0)) if op.name == FROM_CENTERED else None
-        if producer is None or graph.only_reader(op.operand(0)) is not op:
-            continue
+    for op, producer in _only_readers(graph, FROM_CENTERED):
         chosen = choice[producer]
         computes_floats = producer.epilogue or not OPS[producer.name].traits.converts
         writes_rows = chosen.fuses and chosen.writes == LINEAR
         if computes_floats and writes_rows and len(producer.outputs) == 1:
             zero_point = op.attrs["zero_point"]
-            name = f"{chosen.name}_to_integers"
-            choice[producer] = replace(chosen, name=name, zero_point=zero_point)
-            result = op.output
-            graph.remove(op)
-            del choice[op]
-            graph.set_outputs(producer, (result,))
+            _take_over(graph, op, producer, choice, "to_integers", zero_point=zero_point)
+
+
+def _only_readers(graph: Graph, name: str) -> Iterator[tuple[Op, Op]]:
+    """The operators with a name that alone read a result, and what computes it."""
+    for op in graph.ops:
+        producer = graph.producer(op.operand(0)) if op.name == name else None
+        if producer is not None and graph.only_reader(op.operand(0)) is op:
+            yield op, producer
+
+
+def _take_over(
+    graph: Graph, op: Op, producer: Op, choice: Choice, suffix: str, **stores: Any
+) -> None:
+    """Let the kernel of `producer` store what `op` makes of its result."""
+    chosen, result = choice[producer], op.output
+    choice[producer] = replace(chosen, name=f"{chosen.name}_{suffix}", **stores)
+    graph.remove(op)
+    del choice[op]
+    graph.set_outputs(producer, (result,))

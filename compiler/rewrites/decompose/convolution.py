@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops import conv, depthwise_conv, transpose_conv
+from ...ops import conv, transpose_conv
 from ...ops.base import Window
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
@@ -70,7 +70,7 @@ def computed_depthwise_weights(here: Decomposition) -> Tensor | str:
         several = weights.shape[3] > source.shape[3] and isinstance(apart, str)
         return _grouped(here, weights.data) if several else apart
     source = _repeated(here, source, weights.shape[3] // source.shape[3])
-    window = depthwise_conv.window(op)
+    window = conv.window(op)
     pads = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
     padded = here.add("PAD", source, here.constant(pads, "int32"))
     total: Tensor | None = None
