@@ -13,7 +13,7 @@ from typing import Any
 
 from ..ir import Op
 from ..target import Target
-from . import depthwise_conv
+from . import conv, depthwise_conv
 from .base import (
     Implementation,
     Launch,
@@ -41,7 +41,7 @@ def _launch(
     depthwise, *activation, pointwise = op.core
     batch, height, _, channels = op.output.shape
     inputs = op.operand(0).shape[3]
-    window = depthwise_conv.window(depthwise)
+    window = conv.window(depthwise)
     taps = window.height * window.width
     return Launch.of(
         op,

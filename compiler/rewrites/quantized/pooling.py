@@ -19,9 +19,10 @@ def average_pool(lowering: Lowering) -> Tensor:
     if lowering.zero(op.operand(0)) != zero:
         raise lowering.declined("its operand and its result have unlike zero points")
     low, high = lowering.bounds(op.output, half_away)
-    image, limits = lowering.centered(op.operand(0)), {"low": low, "high": high}
-    name = "tflgpu.average_pool_integers"
-    return lowering.add(name, image, zero=zero, **limits, **lowering.unfused)
+    image, attrs = lowering.centered(op.operand(0)), lowering.unfused
+    return lowering.add(
+        "tflgpu.average_pool_integers", image, zero=zero, low=low, high=high, **attrs
+    )
 
 
 @lowers("MAX_POOL_2D")
