@@ -6,6 +6,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from .base import ANY, FLOATS, INTEGERS, Traits, broadcast_shapes, define, same_as_first
+from .gather import check_indices
 
 
 def _log_softmax(op: Op, values: Array) -> Array:
@@ -23,6 +24,11 @@ def _infer_lookup(op: Op) -> list[Shape]:
     if len(ids) != 1 or not table:
         raise op.invalid(f"ids {list(ids)} must have rank 1, the table {list(table)} at least that")
     return [(*ids, *table[1:])]
+
+
+def _lookup(op: Op, ids: Array, table: Array) -> Array:
+    check_indices(op, ids, len(table))
+    return table[ids]
 
 
 def _infer_diagonal(op: Op) -> list[Shape]:
@@ -55,6 +61,7 @@ define(
 define(
     "EMBEDDING_LOOKUP ids:integer table -> y",
     _infer_lookup,
+    reference=_lookup,
     dtypes=ANY,
     note="becomes GATHER, also of indices out of bounds; a table of int8 or int4 stays packed",
     versions=5,

@@ -73,7 +73,7 @@ def _of_rows(op: Op, target: Target) -> str | None:
 
 def _reference_gather(op: Op, table: Array, indices: Array) -> Array:
     axis, batches = _axes(op)
-    _check(op, indices, table.shape[axis])
+    check_indices(op, indices, table.shape[axis])
     if not batches:
         return np.take(table, indices, axis)
     outer = table.shape[:batches]
@@ -107,7 +107,7 @@ def _nd_of_rows(op: Op, target: Target) -> str | None:
 
 
 def _reference_gather_nd(op: Op, table: Array, indices: Array) -> Array:
-    _check(op, indices, table.shape[: indices.shape[-1]])
+    check_indices(op, indices, table.shape[: indices.shape[-1]])
     places = tuple(np.moveaxis(indices, -1, 0))
     return np.asarray(table[places])
 
@@ -136,7 +136,7 @@ def _scatter_nd(op: Op, target: Target) -> Launch:
 
 
 def _reference_scatter_nd(op: Op, indices: Array, updates: Array, *_: Array) -> Array:
-    _check(op, indices, op.output.shape[: indices.shape[-1]])
+    check_indices(op, indices, op.output.shape[: indices.shape[-1]])
     result = np.zeros(op.output.shape, updates.dtype)
     np.add.at(result, tuple(np.moveaxis(indices, -1, 0)), updates)
     return result
@@ -168,7 +168,7 @@ def _reference_one_hot(op: Op, x: Array, depth: Array, on: Array, off: Array) ->
     return np.where(hot, on.reshape(()), off.reshape(()))
 
 
-def _check(op: Op, indices: Array, limits: int | Shape) -> None:
+def check_indices(op: Op, indices: Array, limits: int | Shape) -> None:
     """ModelError if a constant index is out of bounds."""
     wrong = np.argwhere((indices < 0) | (indices >= np.array(limits)))
     if len(wrong):

@@ -41,10 +41,11 @@ def known(op: Op) -> bool:
         return True
     if not all(tensor.constant and not tensor.variable for tensor in op.reads):
         return False
-    scaled = [tensor for tensor in (*op.reads, *op.outputs) if tensor.quantization is not None]
-    return len({tensor.quantization for tensor in scaled}) < 2 and all(
-        tensor.dtype in definition.dtypes for tensor in scaled
-    )
+    everything = (*op.reads, *op.outputs)
+    scaled = [t for t in everything if t.quantization is not None or t.blocks is not None]
+    real = any(t.dtype.startswith("float") and t not in scaled for t in everything)
+    alike = len({(tensor.quantization, tensor.dtype) for tensor in scaled}) < 2
+    return not (scaled and real) and alike and all(t.dtype in definition.dtypes for t in scaled)
 
 
 def computed(op: Op) -> list[Array]:
