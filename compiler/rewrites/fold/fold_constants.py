@@ -43,9 +43,10 @@ def known(op: Op) -> bool:
         return False
     everything = (*op.reads, *op.outputs)
     scaled = [t for t in everything if t.quantization is not None or t.blocks is not None]
-    real = any(t.dtype.startswith("float") and t not in scaled for t in everything)
-    alike = len({(tensor.quantization, tensor.dtype) for tensor in scaled}) < 2
-    return not (scaled and real) and alike and all(t.dtype in definition.dtypes for t in scaled)
+    if len({t.quantization for t in scaled}) > 1:
+        return False
+    real = any(t.dtype.startswith("float") for t in everything)
+    return all(t.dtype in definition.dtypes and t.dtype.startswith("float") == real for t in scaled)
 
 
 def computed(op: Op) -> list[Array]:
