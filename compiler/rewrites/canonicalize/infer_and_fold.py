@@ -135,8 +135,8 @@ def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
     """Why an operator's shapes cannot be inferred; None if they can."""
     if definition is None:
         flex = op.name.startswith(_FLEX)
-        advice = "convert the model with TFLITE_BUILTINS ops only" if flex else OWN_FUNCTION
-        return op.finding("tflgpu does not know this operator", advice)
+        otherwise = "convert the model with TFLITE_BUILTINS ops only, or " if flex else ""
+        return op.finding("tflgpu does not know this operator", otherwise + OWN_FUNCTION)
     for tensor in op.reads:
         if tensor.dynamic:
             reason = f"the shape of its input {tensor.name} is known only while the model runs"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tflgpu.compiler import ModelError, Options, UnsupportedError, build
-from tflgpu.compiler.errors import Finding
+from tflgpu.compiler.errors import OWN_FUNCTION, Finding
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 
@@ -41,7 +41,7 @@ def test_unknown_operators_and_computed_shapes_are_found_together() -> None:
 def test_operators_of_tensorflow() -> None:
     (found,) = findings(Op("FlexErf", (Tensor("x", (3,)),), (Tensor("y", (3,)),)))
     assert found.reason == "tflgpu does not know this operator"
-    assert found.advice == "convert the model with TFLITE_BUILTINS ops only"
+    assert found.advice == f"convert the model with TFLITE_BUILTINS ops only, or {OWN_FUNCTION}"
 
 
 def test_a_version_newer_than_known() -> None:
