@@ -53,6 +53,10 @@ def is_batch(factor: Factor) -> bool:
     return factor.filed == 1 != factor.now
 
 
+def batches(sizes: Sizes) -> list[Factor]:
+    return [factor for size in sizes for factor in size if is_batch(factor)]
+
+
 def has_batch(size: Size) -> bool:
     return any(map(is_batch, size))
 

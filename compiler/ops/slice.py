@@ -154,6 +154,22 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
     return _Range(start, stride, len(range(start, stop, stride)))
 
 
+def axes_of_entries(op: Op) -> dict[int, int]:
+    """The axis of which each entry of a STRIDED_SLICE at constant places takes a part."""
+    masks, count, rank = _masks(op), op.constant(1).size, len(op.operand(0).shape)
+    found: dict[int, int] = {}
+    axis = 0
+    for entry in range(count):
+        if masks["ellipsis"] >> entry & 1:
+            later = range(entry + 1, count)
+            parts = sum(1 for other in later if not masks["new_axis"] >> other & 1)
+            axis += max(rank - axis - parts, 1)
+        elif axis < rank and not masks["new_axis"] >> entry & 1:
+            found[entry] = axis
+            axis += 1
+    return found
+
+
 def ranges(op: Op) -> list[range]:
     """The entries that a SLICE or STRIDED_SLICE takes along each axis of its input."""
     taken = _slice(op) if op.name == "SLICE" else _strided(op).ranges

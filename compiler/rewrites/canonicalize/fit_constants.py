@@ -19,6 +19,7 @@ from ...ir import Array, Graph, Op, Tensor, constant
 from ...ir.sizes import Size, Sizes, by_now, has_batch, in_file, is_changed, regroup
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
+from ...ops.slice import axes_of_entries
 
 _New = Iterator[tuple[int, Array | Sequence[int]]]
 """Positions of operands with what they hold now."""
@@ -87,6 +88,8 @@ def _slice(op: Op, sizes: Sizes) -> _New:
         counts = op.integers(2)
         for axis, (size, begin) in enumerate(zip(sizes, op.integers(1), strict=False)):
             count, filed = counts[axis], in_file(size)
+            if count == -1:  # all that follow
+                continue
             if is_changed(size) and begin + count == filed and not begin:
                 counts[axis] = by_now(size)
             elif is_changed(size) and (begin + count == filed or has_batch(size)):
@@ -96,17 +99,17 @@ def _slice(op: Op, sizes: Sizes) -> _New:
 
 def _strided_slice(op: Op, sizes: Sizes) -> _New:
     masks = {name: op.attrs.get(f"{name}_mask", 0) for name in ("begin", "end", "shrink_axis")}
-    moved = op.attrs.get("ellipsis_mask", 0) or op.attrs.get("new_axis_mask", 0)
-    if moved or not is_fixed(op, 1, 2, 3):
+    if not is_fixed(op, 1, 2, 3):
         return
     begins, ends, strides = (op.integers(position) for position in (1, 2, 3))
-    for axis, (size, begin, end) in enumerate(zip(sizes, begins, ends, strict=False)):
-        free = (masks["end"] | masks["shrink_axis"]) >> axis & 1
-        whole = (not begin or masks["begin"] >> axis & 1) and strides[axis] == 1
+    for entry, axis in axes_of_entries(op).items():
+        size, begin, end = sizes[axis], begins[entry], ends[entry]
+        free = (masks["end"] | masks["shrink_axis"]) >> entry & 1
+        whole = (not begin or masks["begin"] >> entry & 1) and strides[entry] == 1
         if not is_changed(size):
             continue
         if whole and end == in_file(size) and not free:
-            ends[axis] = by_now(size)
+            ends[entry] = by_now(size)
         elif not (whole and free) and (end == in_file(size) or has_batch(size)):
             raise unclear(op, f"takes the entries from {begin} to {end}")
     yield 2, ends

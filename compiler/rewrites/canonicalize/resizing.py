@@ -16,10 +16,10 @@ from ...ir.sizes import (
     Factor,
     Size,
     Sizes,
+    batches,
     by_now,
     has_batch,
     in_file,
-    is_batch,
     is_changed,
     regroup,
     sizes_of,
@@ -104,16 +104,23 @@ class Resizing:
                 sizes = None if tensor.dynamic else self._of(op, before, tensor.shape)
             if sizes is None or tuple(map(by_now, sizes)) != tensor.shape:
                 self._doubts.append(unclear(op, f"computes {list(tensor.shape)}"))
-            elif any(map(is_changed, sizes)):
+                continue
+            if any(map(is_changed, sizes)):
                 self._sizes[tensor] = sizes
-                if len([factor for size in sizes for factor in size if is_batch(factor)]) > 1:
-                    self._doubts.append(unclear(op, f"computes {list(before)} for a batch of one"))
+            if not self._keeps_batch(op, sizes):
+                self._doubts.append(unclear(op, f"computes {list(before)} for a batch of one"))
 
     def end(self) -> None:
         """ModelError if something was fitted, but an operator may do something else now."""
         self._sizes.clear()
         if (self._graph.fitted or self._graph.viewed) and self._doubts:
             raise self._doubts[0]
+
+    def _keeps_batch(self, op: Op, sizes: Sizes) -> bool:
+        """Whether a result has the batch of what it is computed of, once."""
+        given = {factor for tensor in op.reads for factor in batches(self._known(tensor))}
+        kept = batches(sizes)
+        return op.name == "SHAPE" or (len(kept) == 1 and given.issuperset(kept)) or not given
 
     # -- sizes of results ---------------------------------------------------------------------
 
@@ -127,7 +134,7 @@ class Resizing:
         source = self._known(op.operand(0))
         if op.name in REDUCTIONS:
             return self._reduced(op, source, len(filed))
-        if op.name in _VIEWS:
+        if op.name in _VIEWS or (op.name == "GATHER_ND" and op in self._graph.fitted):
             return regroup(source, filed)
         if op.name == "TRANSPOSE":
             return tuple(source[axis] for axis in op.integers(1))
@@ -238,8 +245,8 @@ class Resizing:
         sizes = self._known(op.operand(0))
         if op.name == "GATHER":
             axis = op.attrs.get("axis", 0)
-            single = is_fixed(op, 1) and op.operand(1).elements == 1
-            used = [] if single else [sizes[axis]]
+            first = is_fixed(op, 1) and not op.constant(1).any()
+            used = [] if first else [sizes[axis]]
         elif op.name == "GATHER_ND":
             used = list(sizes[: op.operand(1).shape[-1]])
             if is_fixed(op, 1) and names_all(op, sizes):
@@ -257,13 +264,14 @@ class Resizing:
         """Repeating to a size that an input had in the file may be meant to follow it."""
         wanted, sizes = op.integers(1), self._known(op.operand(0))
         kept = [in_file(size) for size in sizes]
-        repeated = [
-            size
+        repeated = {
+            axis: size
             for axis, size in enumerate(wanted, start=len(sizes) - len(wanted))
             if size != 1 and (axis < 0 or kept[axis] == 1)
-        ]
-        same = any(in_file(size) in repeated for size in self._chosen)
-        return f"repeats {kept} to {wanted}" if same else None
+        }
+        batch = any(axis >= 0 and is_changed(sizes[axis]) for axis in repeated)
+        same = any(in_file(size) in repeated.values() for size in self._chosen)
+        return f"repeats {kept} to {wanted}" if batch or same else None
 
 
 def _found(given: Sequence[Sizes], place: int, pair: tuple[int, int]) -> Size:

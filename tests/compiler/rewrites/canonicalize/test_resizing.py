@@ -19,6 +19,7 @@ from graphs import (
     number,
     parts,
     reshape,
+    table,
     transpose,
     typed,
     w,
@@ -105,6 +106,16 @@ def whole_parts(batch: int, rows: int) -> Value:
     return reshape(repeated, batch, rows * 7, 6)
 
 
+def rest(batch: int, rows: int) -> Value:
+    """Parts that name only some of the axes, or take all that follow."""
+    tokens = reshape(reshape(x(batch, rows, WIDTH), batch * rows, WIDTH), batch, rows, WIDTH)
+    part = call("SLICE", tokens, ints(0, 0, 4), ints(-1, rows, -1))
+    ends, steps = ints(0, batch, 0, 7), ints(1, 1, 1, 1)
+    masks = {"new_axis_mask": 1, "ellipsis_mask": 4}
+    other = call("STRIDED_SLICE", part, ints(0, 0, 0, 1), ends, steps, **masks)
+    return reshape(other, batch, rows * 6)
+
+
 def masked(batch: int, rows: int) -> Value:
     """A mask of keys beside one of queries, taken by indices of all elements."""
     places = np.stack(np.meshgrid(range(batch), range(rows), indexing="ij"), -1)
@@ -162,6 +173,7 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "class of a batch": (classified, (1, 5), (4, 5)),
     "class of longer rows": (classified, (1, 5), (1, 9)),
     "parts of longer rows": (whole_parts, (1, 5), (3, 9)),
+    "rest of longer rows": (rest, (1, 5), (3, 9)),
     "masks": (masked, (1, 19), (1, 7)),
     "joined batch": (joined, (1, 5), (3, 5)),
     "repeated batch": (repeated, (1, 5), (3, 5)),
@@ -209,6 +221,11 @@ def test_litert_runs_the_fitted_model(made: Made, sizes: Shape, others: Shape) -
 def rows_of(count: int) -> Value:
     """Rows that a converter has joined with a batch of one, and taken apart again."""
     return reshape(reshape(x(1, count, 4), count, 4), 1, count, 4)
+
+
+def pairs() -> Value:
+    """The places of all elements of [1, 2, 2] in their order, without the batch of one."""
+    return table((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1))
 
 
 def windows() -> Value:
@@ -259,6 +276,31 @@ UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
         typed("int32", "ARG_MAX", rows_of(3), number(1, "int32")),
         (1, 5, 4),
         "ARG_MAX: it has places along an axis of another size",
+    ),
+    "last one": (
+        call("GATHER", rows_of(3), number(2, "int32"), axis=1),
+        (1, 5, 4),
+        "GATHER: it has places along an axis of another size",
+    ),
+    "first of a batch": (
+        call("GATHER", rows_of(3), number(0, "int32"), axis=0),
+        (2, 3, 4),
+        "GATHER: it computes [3, 4] for a batch of one",
+    ),
+    "batch taken apart": (
+        call("STRIDED_SLICE", rows_of(3), ints(0), ints(1), ints(1), shrink_axis_mask=1),
+        (2, 3, 4),
+        "STRIDED_SLICE: it computes [3, 4] for a batch of one",
+    ),
+    "batch among others": (
+        call("CUMSUM", call("GATHER_ND", x(1, 2, 2), pairs()), number(0, "int32")),
+        (2, 2, 2),
+        "CUMSUM: it combines entries along an axis in which a batch of one disappeared",
+    ),
+    "repeated batch": (
+        call("BROADCAST_TO", rows_of(3), ints(2, 3, 4)),
+        (2, 3, 4),
+        "BROADCAST_TO: it repeats [1, 3, 4] to [2, 3, 4]",
     ),
     "repeated": (
         call("BROADCAST_TO", reshape(x(1, 3), 1, 1, 3), ints(1, 3, 3)),
