@@ -33,6 +33,7 @@ from .fit_constants import fitted, is_fixed, names_all, unclear
 
 _VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
 _ALIKE = ELEMENTWISE.keys() | {"CAST", "QUANTIZE", "DEQUANTIZE"}
+_BROADCAST = _ALIKE | {"BATCH_MATMUL"}
 _POOLS = frozenset(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 _PLACES = frozenset(["ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"])
 _SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}
@@ -41,7 +42,7 @@ _SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}
 _OF_ANY_SIZE = frozenset(
     [
         *("CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"),
-        *("BATCH_MATMUL", "FULLY_CONNECTED", "EMBEDDING_LOOKUP"),
+        *("FULLY_CONNECTED", "EMBEDDING_LOOKUP"),
         *("L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION", "LOG_SOFTMAX", "SOFTMAX"),
         *("ADD_N", "CUMSUM", "SHAPE", "TOPK_V2"),
         *("MIRROR_PAD", "PAD", "PADV2", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"),
@@ -87,7 +88,7 @@ class Resizing:
         return bool(constants)
 
     def _align(self, op: Op) -> None:
-        if op.name not in _ALIKE and op.name != "BATCH_MATMUL":
+        if op.name not in _BROADCAST:
             return
         operands = [op.operand(position) for position in range(len(op.inputs))]
         for position, sizes in aligned([self._known(tensor) for tensor in operands]).items():
@@ -184,7 +185,7 @@ class Resizing:
             return "reads what a batch of one is no longer reduced to"
         if self._mixes_batch(op):
             return "combines entries along an axis in which a batch of one disappeared"
-        if op.name in _ALIKE:
+        if op.name in _BROADCAST:
             return self._meets(op)
         if op.name in REDUCTIONS:
             return self._scaled_sum(op)
@@ -214,6 +215,8 @@ class Resizing:
     def _meets(self, op: Op) -> str | None:
         """A batch of one that is repeated along an axis may come to meet one of its own size."""
         given = [self._known(tensor) for tensor in op.reads]
+        if op.name == "BATCH_MATMUL":
+            given = [sizes[:-2] for sizes in given]
         for place in range(1, max(map(len, given), default=0) + 1):
             sizes = [sizes[-place] for sizes in given if place <= len(sizes)]
             repeated = any(is_changed(size) and in_file(size) == 1 for size in sizes)

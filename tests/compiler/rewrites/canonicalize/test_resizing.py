@@ -322,6 +322,11 @@ UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
         (3, 4),
         "ADD: it repeats a batch of one along another axis",
     ),
+    "batch along matrices": (
+        call("BATCH_MATMUL", rows_of(2), w(3, 4, 5)),
+        (3, 2, 4),
+        "BATCH_MATMUL: it repeats a batch of one along another axis",
+    ),
     "pool": (
         pooled(),
         (1, 5, 5, 4),
