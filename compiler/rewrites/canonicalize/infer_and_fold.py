@@ -54,6 +54,8 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
     for op in graph.ops:
         if not waiting.isdisjoint(op.reads) or (op.name in CONTROL and op not in graph.set_aside):
             waiting.update(op.outputs)
+            if resizing:
+                resizing.leave(op)
             continue
         definition = OPS.get(op.name)
         filed = [tensor.shape for tensor in op.outputs]

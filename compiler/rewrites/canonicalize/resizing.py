@@ -53,6 +53,8 @@ _OF_ANY_SIZE = frozenset(
 )
 """Operators that do the same along each axis, however long it is, beside those named above."""
 
+_UNKNOWN = "is not known to do the same for other sizes"
+
 
 class Resizing:
     """The sizes of one graph, operator by operator in the order of execution."""
@@ -110,6 +112,11 @@ class Resizing:
                 self._sizes[tensor] = sizes
             if not self._keeps_batch(op, sizes):
                 self._doubts.append(unclear(op, f"computes {list(before)} for a batch of one"))
+
+    def leave(self, op: Op) -> None:
+        """An operator whose shapes are not known yet is left as it is."""
+        if not self._sizes.keys().isdisjoint(op.reads):
+            self._doubts.append(unclear(op, _UNKNOWN))
 
     def end(self) -> None:
         """ModelError if something was fitted, but an operator may do something else now."""
@@ -198,7 +205,7 @@ class Resizing:
         if op.name in _PLACES:
             return self._places(op)
         known = op.name in _OF_ANY_SIZE or op.name in _VIEWS
-        return None if known else "is not known to do the same for other sizes"
+        return None if known else _UNKNOWN
 
     def _keeps_raised(self, op: Op) -> bool:
         """Whether all that it reads has kept the batch, but for single numbers."""

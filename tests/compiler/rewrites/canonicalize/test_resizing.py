@@ -10,6 +10,8 @@ import pytest
 from agreement import difference
 from devices import Attached
 from graphs import (
+    Body,
+    Call,
     Value,
     call,
     drawn,
@@ -244,6 +246,16 @@ def pooled() -> Value:
     return reshape(call("AVERAGE_POOL_2D", x(1, 3, 3, 4), padding="VALID", **window), 1, 4)
 
 
+def branch() -> Value:
+    """A branch that a constant selects, which is replaced by it later."""
+    bodies = [
+        Body((rows,), call(name, rows))
+        for name, rows in (("TANH", x(1, 3, 4)), ("RELU", x(1, 3, 4)))
+    ]
+    attrs = dict(zip(("then_subgraph_index", "else_subgraph_index"), bodies, strict=True))
+    return Call("IF", (number(1, "bool"), rows_of(3)), attrs, shapes=((1, 3, 4),))
+
+
 def scaled_sum() -> Value:
     return call("MUL", call("SUM", rows_of(3), ints(1)), number(1 / 3))
 
@@ -312,6 +324,7 @@ UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
         (1, 5, 4),
         "REVERSE_V2: it is not known to do the same",
     ),
+    "branch": (branch(), (2, 3, 4), "IF: it is not known to do the same"),
     "split": (
         parts("SPLIT", 2, number(1, "int32"), rows_of(4), num_splits=2)[0],
         (1, 6, 4),
