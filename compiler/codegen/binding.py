@@ -91,7 +91,8 @@ class Binding:
     def functions(self, slices: bool) -> KernelFunctions:
         """The functions of slices or of single elements."""
         use = Use(self.used, slices=slices, keep_nan=self.target.nan == "keep")
-        return KernelFunctions(self.target.language, use, self.target.lanes if slices else 0)
+        lanes = self.target.lanes
+        return KernelFunctions(self.target.language, use, lanes if slices else 0, lanes > 4)
 
     def bind(self, op: Op) -> None:
         """Bind what the core reads, what the epilogue reads, the constants, and what is written.

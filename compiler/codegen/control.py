@@ -145,11 +145,11 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         others = (body_of(caller(found.first + n)) for n in range(1, found.rounds))
         return body(*(Copy(each, True) for each in (first, *others)))
 
-    def nested(heads: list[Head], *, caller: Callable[[], str]) -> Statements:
+    def nested(heads: list[Head], *, caller: Callable[[], str], unroll: bool = False) -> Statements:
         """The body within several loops, given from the outside in."""
         found = body_of(caller())
         for each_head in reversed(heads):
-            found = each_head.over(found, target.roll)
+            found = each_head.over(found, target.language.unroll if unroll else target.roll)
         return found if heads else body(Copy(found))
 
     def as_long_as(condition: Expression, inner: object) -> Statements:

@@ -222,6 +222,7 @@ def _definition(entry: Intrinsic, language: Language, lanes: int) -> tuple[str, 
         f="f" if language == OPENCL else "",
         lane_numbers=", ".join(map(str, range(lanes))),
         lanes=[f"s{lane:x}" for lane in range(lanes)] if language == OPENCL else "xyzw",
+        same=lambda value: f"({floats})({value}f)" if entry.of_slices else f"{value}f",
         to_intS=language.cast.format(type=ints),
     )
     return tuple(lines.splitlines())

@@ -60,10 +60,12 @@ class KernelFunctions:
     The module `ops.numpy_functions` has the same functions in numpy.
     """
 
-    def __init__(self, language: Language, use: Use, lanes: int) -> None:
+    def __init__(self, language: Language, use: Use, lanes: int, wide: bool = False) -> None:
         self.language, self.use = language, use
         self.lanes = lanes
         """Lanes of a slice; 0 for single values."""
+        self._wide = wide
+        """Whether slices have more than four lanes, as on processors alone."""
         self._casts = language.casts(lanes)
         self._int, self._float = (INTS, FLOATS) if lanes else (INT, FLOAT)
 
@@ -93,16 +95,19 @@ class KernelFunctions:
         return Call(self._casts[kind], value, type=type)
 
     def exp(self, value: Operand) -> Expression:
-        """e to a power; only processors have slices of more than four lanes."""
-        return (self.use.function("exp_lanes") if self.lanes > 4 else Function("exp"))(value)
+        """e to a power."""
+        return self._quick("quick_exp", "exp")(value)
 
     def decay(self, value: Operand) -> Expression:
         """e to a power that is at most 0, as right as it must be beside a power of 0."""
-        return (self.use.function("decay_lanes") if self.lanes > 4 else Function("exp"))(value)
+        return self._quick("quick_decay", "exp")(value)
 
     def exp2(self, value: Operand) -> Expression:
         """2 to a power from -126 to 127."""
-        return (self.use.function("exp2_lanes") if self.lanes > 4 else Function("exp2"))(value)
+        return self._quick("quick_exp2", "exp2")(value)
+
+    def _quick(self, name: str, built_in: str) -> Function:
+        return self.use.function(name) if self._wide else Function(built_in)
 
     def equals(self, a: Expression, b: Operand) -> Expression:
         return a.equals(b)

@@ -28,6 +28,9 @@ MIN_GROUP = 64
 MAX_HELD = 2048
 """The most values of a row that are held: 8 KB, a part of the first cache."""
 
+SHORT_LINE = 32
+"""The most values of a line that registers hold."""
+
 LONG_ROW = 1 << 12
 """Fewest elements of a row that are work enough for a work-group of a processor."""
 
@@ -96,11 +99,16 @@ class Lines:
         launch = self._launch("reduce/slices.jinja", "", grid, team, variables)
         return replace(launch, flatten=flatten)
 
-    def by_elements(self, axes: Collection[int], *, team: int = 0) -> Launch:
-        """Along any axes, element by element; the work-items of a team, if any, share the last."""
+    def by_elements(self, axes: Collection[int], *, team: int = 0, hold: bool = False) -> Launch:
+        """Along any axes, element by element; the work-items of a team, if any, share the last.
+
+        With `hold`, what is made of the values of a short line is held in registers.
+        """
         shape, walked = merged(self.shape, axes)
         lines = prod(size for axis, size in enumerate(shape) if axis not in walked)
-        variables = {"shape": shape, "walked": walked, "lines": lines}
+        count = prod(self.shape) // max(lines, 1)
+        held = hold and len(walked) == 1 and 1 < count <= SHORT_LINE
+        variables = {"shape": shape, "walked": walked, "lines": lines, "held": held}
         grid = (team, lines, 1) if team else linear_grid(lines)
         return self._launch("reduce/elements.jinja", "_linear", grid, team, variables)
 

@@ -91,6 +91,11 @@ def _sliced_group(op: Op, target: Target) -> Launch:
     return _lines(op).by_slices(target, {3}, team=items)
 
 
+def _linear(op: Op, target: Target) -> Launch:
+    """Processors make vectors of neighbouring lines if no line has a loop."""
+    return _lines(op).by_elements({softmax_axis(op)}, hold=target.lanes > 4)
+
+
 def _linear_group(op: Op, target: Target) -> Launch:
     items = group_size(op.output.shape[-1] // target.lanes, target)
     return _lines(op).by_elements({softmax_axis(op)}, team=items)
@@ -107,7 +112,7 @@ IMPLEMENTATIONS = (
     Implementation("softmax_pixels", _sliced, _over_pixels),
     row_major("softmax_rows", lambda op, _: _lines(op).by_rows(hold=True), _long_rows),
     row_major("softmax_columns", _columns, _across_rows),
-    row_major("softmax_linear", lambda op, _: _lines(op).by_elements({softmax_axis(op)})),
+    row_major("softmax_linear", _linear),
 )
 
 define(
