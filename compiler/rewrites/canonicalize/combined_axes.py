@@ -11,6 +11,10 @@ Combined = Iterable[tuple[int, int]]
 """Positions of operands, each with an axis."""
 
 
+def _none(op: Op) -> Combined:
+    return ()
+
+
 def _last(op: Op) -> Combined:
     return [(0, -1)]
 
@@ -51,7 +55,14 @@ def _multiplied(op: Op) -> Combined:
     return [(0, -2 if op.attrs.get("adj_x") else -1), (1, -1 if op.attrs.get("adj_y") else -2)]
 
 
-_COMBINED: Mapping[str, Callable[[Op], Combined]] = {
+COMBINED: Mapping[str, Callable[[Op], Combined]] = {
+    **dict.fromkeys(
+        [
+            *("ADD_N", "EMBEDDING_LOOKUP", "PACK", "SHAPE", "SLICE", "STRIDED_SLICE"),
+            "TRANSPOSE",
+        ],
+        _none,
+    ),
     **dict.fromkeys(REDUCTIONS, _reduced),
     **dict.fromkeys(
         [
@@ -75,6 +86,7 @@ _COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     "DYNAMIC_UPDATE_SLICE": _all,
     "UNPACK": _unpacked,
 }
+"""The operators, beside elementwise ones and views, that do the same along an axis of any size."""
 
 
 def combined_axes(op: Op) -> Iterator[tuple[int, int]]:
@@ -82,4 +94,4 @@ def combined_axes(op: Op) -> Iterator[tuple[int, int]]:
 
     UnsupportedError if they depend on computed operands.
     """
-    yield from _COMBINED[op.name](op) if op.name in _COMBINED else ()
+    yield from COMBINED.get(op.name, _none)(op)

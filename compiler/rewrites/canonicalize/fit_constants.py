@@ -251,6 +251,6 @@ def _cut(graph: Graph, op: Op, tensor: Tensor, content: Array, axis: int, size: 
     if not graph.cut_tables:
         raise op.invalid(
             f"it {table} for the size {in_file(size)}, which is {count} now; if the first {count} "
-            f"entries are right, as those of positions and masks are, --cut-tables takes them"
+            f"entries are right, as those of positions and masks are, compile with --cut-tables"
         )
     return content.take(range(count), axis)

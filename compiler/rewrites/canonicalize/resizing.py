@@ -28,7 +28,7 @@ from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
 from .align_batches import aligned, view
-from .combined_axes import combined_axes
+from .combined_axes import COMBINED, combined_axes
 from .fit_constants import fitted, is_fixed, names_all, unclear
 
 _VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
@@ -38,20 +38,6 @@ _POOLS = frozenset(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 _PLACES = frozenset(["ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"])
 _SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}
 """Positions of what is split and of the axis."""
-
-_OF_ANY_SIZE = frozenset(
-    [
-        *("CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"),
-        *("FULLY_CONNECTED", "EMBEDDING_LOOKUP"),
-        *("L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION", "LOG_SOFTMAX", "SOFTMAX"),
-        *("ADD_N", "CUMSUM", "SHAPE", "TOPK_V2"),
-        *("MIRROR_PAD", "PAD", "PADV2", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"),
-        *("CONCATENATION", "PACK", "SLICE", "STRIDED_SLICE", "UNPACK"),
-        *("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "TRANSPOSE"),
-        *("DYNAMIC_UPDATE_SLICE",),
-    ]
-)
-"""Operators that do the same along each axis, however long it is, beside those named above."""
 
 _UNKNOWN = "is not known to do the same for other sizes"
 
@@ -204,8 +190,7 @@ class Resizing:
             return self._repeats(op)
         if op.name in _PLACES:
             return self._places(op)
-        known = op.name in _OF_ANY_SIZE or op.name in _VIEWS
-        return None if known else _UNKNOWN
+        return None if op.name in COMBINED or op.name in _VIEWS else _UNKNOWN
 
     def _keeps_raised(self, op: Op) -> bool:
         """Whether all that it reads has kept the batch, but for single numbers."""
