@@ -40,6 +40,7 @@ CHANGED: dict[str, tuple[Any, Any]] = {
     "custom_ops": (["Swirl"], ("Swirl",)),
     "disable_passes": (["fuse_elementwise"], ("fuse_elementwise",)),
     "nan": ("any", "any"),
+    "cut_tables": (True, True),
     "keep_intermediates": (True, True),
 }
 """An argument for each option, and the value it gives, which is not the default."""
