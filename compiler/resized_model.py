@@ -15,12 +15,10 @@ from .frontend.writer import write
 from .ir import Graph
 from .options import Options
 from .rewrites.canonicalize.align_batches import view
+from .rewrites.canonicalize.fit_constants import RESIZES
 from .rewrites.canonicalize.infer_and_fold import infer_and_fold
 from .rewrites.canonicalize.resolve_control_flow import inline_subgraphs
 from .target import Target
-
-RESIZES = frozenset(["RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"])
-"""Operators to whose sizes either may be meant: those of the file, or those of the inputs."""
 
 
 def read_resized(model: Model, options: Options, target: Target) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +66,8 @@ class _Strided:
     ranges: tuple[_Range, ...]
     """What is taken along each axis of the input."""
     shape: Shape
+    axes: Mapping[int, int]
+    """The axis of which each entry takes a part."""
     singles: tuple[tuple[int, int], ...]
     """The entries that take one place and drop its axis, each with that axis."""
 
@@ -109,6 +111,7 @@ def _resolved(op: Op, begin: Array, end: Array, strides: Array) -> _Strided:
     added = sum(1 for i in range(count) if masks["new_axis"] >> i & 1)
     ranges: list[_Range] = []
     result: list[int] = []
+    axes: dict[int, int] = {}
     singles: list[tuple[int, int]] = []
     for i in range(count):
         bit = {name: mask >> i & 1 for name, mask in masks.items()}
@@ -125,16 +128,17 @@ def _resolved(op: Op, begin: Array, end: Array, strides: Array) -> _Strided:
                 if masks["ellipsis"] & (1 << i) - 1:
                     continue
                 raise op.invalid(f"{count - added} entries are more than the axes of {list(shape)}")
-            part = _resolve(op, shape[len(ranges)], [entry[i] for entry in entries], bit)
+            axes[i] = len(ranges)
+            part = _resolve(op, shape[axes[i]], [entry[i] for entry in entries], bit)
             if bit["shrink_axis"]:
-                singles.append((i, len(ranges)))
+                singles.append((i, axes[i]))
             else:
                 result.append(part.count)
             ranges.append(part)
     for extent in shape[len(ranges) :]:
         ranges.append(_Range(0, 1, extent))
         result.append(extent)
-    return _Strided(tuple(ranges), tuple(result), tuple(singles))
+    return _Strided(tuple(ranges), tuple(result), axes, tuple(singles))
 
 
 def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> _Range:
@@ -154,20 +158,9 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
     return _Range(start, stride, len(range(start, stop, stride)))
 
 
-def axes_of_entries(op: Op) -> dict[int, int]:
+def axes_of_entries(op: Op) -> Mapping[int, int]:
     """The axis of which each entry of a STRIDED_SLICE at constant places takes a part."""
-    masks, count, rank = _masks(op), op.constant(1).size, len(op.operand(0).shape)
-    found: dict[int, int] = {}
-    axis = 0
-    for entry in range(count):
-        if masks["ellipsis"] >> entry & 1:
-            later = range(entry + 1, count)
-            parts = sum(1 for other in later if not masks["new_axis"] >> other & 1)
-            axis += max(rank - axis - parts, 1)
-        elif axis < rank and not masks["new_axis"] >> entry & 1:
-            found[entry] = axis
-            axis += 1
-    return found
+    return _strided(op).axes
 
 
 def ranges(op: Op) -> list[range]:

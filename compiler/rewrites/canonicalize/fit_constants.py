@@ -21,6 +21,9 @@ from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ...ops.slice import axes_of_entries
 
+RESIZES = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
+"""Operators to whose sizes either may be meant: those of the file, or those of the inputs."""
+
 _New = Iterator[tuple[int, Array | Sequence[int]]]
 """Positions of operands with what they hold now."""
 
@@ -173,8 +176,7 @@ _HOLDERS: Mapping[str, tuple[int, Callable[[Op, Sizes], _New]]] = {
     "BROADCAST_TO": (0, _broadcast_to),
     "SLICE": (0, _slice),
     "STRIDED_SLICE": (0, _strided_slice),
-    "RESIZE_BILINEAR": (0, _resize),
-    "RESIZE_NEAREST_NEIGHBOR": (0, _resize),
+    **dict.fromkeys(RESIZES, (0, _resize)),
     "TRANSPOSE_CONV": (2, _transpose_conv),
     "GATHER_ND": (0, _gather_nd),
     **dict.fromkeys(REDUCTIONS, (0, _reduction)),

@@ -49,29 +49,26 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
     """
     for tensor in list(graph.inputs):
         _make_constant_if_empty(graph, tensor)
-    resizing = Resizing(graph) if graph.sizes else None
+    resizing = Resizing(graph)
     waiting: set[Tensor] = set()
     for op in graph.ops:
         if not waiting.isdisjoint(op.reads) or (op.name in CONTROL and op not in graph.set_aside):
             waiting.update(op.outputs)
-            if resizing:
-                resizing.leave(op)
+            resizing.leave(op)
             continue
         definition = OPS.get(op.name)
         filed = [tensor.shape for tensor in op.outputs]
-        if resizing and resizing.fit(op):
+        if resizing.fit(op):
             yield Attempt((op,))
         try:
             shapes = _shapes(graph, op, definition)
         except ModelError:
-            if resizing:
-                resizing.end()
+            resizing.end()
             raise
         for tensor, shape in zip(op.outputs, shapes, strict=True):
             tensor.dynamic = shape is None
             tensor.shape = tensor.shape if shape is None else shape
-        if resizing:
-            resizing.follow(op, filed)
+        resizing.follow(op, filed)
         if definition is None or op in graph.set_aside or definition.infer is as_the_file_says:
             continue
         if definition.traits.joins and any(tensor.elements for tensor in op.reads):
@@ -93,8 +90,7 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
             _make_constant_if_empty(graph, tensor)
         if nothing:
             graph.remove(op)
-    if resizing:
-        resizing.end()
+    resizing.end()
 
 
 def _sums_nothing(op: Op, definition: OpDef) -> bool:
