@@ -14,7 +14,6 @@ from .frontend.reader import read
 from .frontend.writer import write
 from .ir import Graph
 from .options import Options
-from .rewrites.canonicalize.align_batches import view
 from .rewrites.canonicalize.fit_constants import RESIZES
 from .rewrites.canonicalize.infer_and_fold import infer_and_fold
 from .rewrites.canonicalize.resolve_control_flow import inline_subgraphs
@@ -46,7 +45,7 @@ def _fits(model: Model, options: Options, target: Target) -> bool:
         return False
     with suppress(ModelError):
         _infer(fitted, target)
-    return not fitted.viewed and all(op.name in RESIZES for op in fitted.fitted)
+    return all(op.name in RESIZES for op, _ in fitted.fits)
 
 
 def _infer(graph: Graph, target: Target) -> None:
@@ -68,11 +67,9 @@ def fitted_model(model: Model, options: Options, target: Target) -> tuple[Model,
     pairs = list(zip(graph.ops, copy.ops, strict=True))
     infer_and_fold(graph, target)
     copies = dict(pairs)
-    for op, position, shape in graph.viewed:
-        view(copy, copies[op], position, shape)
+    for op, fit in graph.fits:
+        fit(copy, copies[op])
     for op, copied in pairs:
-        inputs = {**dict(enumerate(copied.inputs)), **graph.fitted.get(op, {})}
-        copy.set_inputs(copied, inputs.values())
         for tensor, resized in zip(copied.outputs, op.outputs, strict=True):
             tensor.shape = resized.shape
     return write(copy), ""

@@ -19,6 +19,10 @@ LitertShape = Callable[[Tensor], Shape | None]
 """The shape that LiteRT computes for a tensor; None if it is known only while the model runs."""
 
 
+Fit = Callable[["Graph", Op], object]
+"""Changes an operator, of this graph or of a copy, such that it fits other sizes."""
+
+
 def declared_shape(tensor: Tensor) -> Shape | None:
     """The `LitertShape` that returns the shape in the file."""
     return tensor.shape
@@ -62,10 +66,8 @@ class Graph:
         """The content of variables before the first run, if it is not zero."""
         self.sizes: dict[Tensor, Sizes] = {}
         """The sizes of tensors that are not those of the file, as the caller chose others."""
-        self.fitted: dict[Op, dict[int, Tensor]] = {}
-        """What operators read, by position, instead of constants that hold sizes of the file."""
-        self.viewed: list[tuple[Op, int, Shape]] = []
-        """Operands, by operator and position, that are read in another shape for that reason."""
+        self.fits: list[tuple[Op, Fit]] = []
+        """How operators were fitted to these sizes, in the order of execution."""
         self.cut_tables = False
         """Whether constants along an axis that is shorter now are cut to their first entries."""
         self.set_aside: dict[Op, Finding] = {}

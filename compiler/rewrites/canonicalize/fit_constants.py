@@ -43,6 +43,28 @@ def fitted(graph: Graph, op: Op) -> dict[int, Tensor]:
     return found
 
 
+def read_instead(graph: Graph, op: Op, new: Mapping[int, Tensor]) -> None:
+    """Let an operator read other operands, by position."""
+    graph.set_inputs(op, {**dict(enumerate(op.inputs)), **new}.values())
+
+
+def image_of(graph: Graph, op: Op) -> Tensor:
+    """The image that gives a RESIZE its sizes: what it reads or, if that is one pixel, its source.
+
+    Pyramids of pooled maps resize the mean of a map to the map's sizes.
+    """
+    source = op.operand(0)
+    one_pixel = source.shape[1:3] == (1, 1) and is_fixed(op, 1)
+    tensors = [source] if graph.sizes and one_pixel else []
+    for tensor in tensors:
+        sizes = graph.sizes.get(tensor, ())[1:3]
+        if any(map(is_changed, sizes)):
+            return tensor if [in_file(size) for size in sizes] == op.integers(1) else source
+        producers = graph.producers([tensor])
+        tensors += [t for producer in producers for t in producer.reads if t not in tensors]
+    return source
+
+
 def _fitted(graph: Graph, op: Op) -> _New:
     if op.name in ELEMENTWISE:
         yield from _tables(graph, op)
@@ -52,7 +74,8 @@ def _fitted(graph: Graph, op: Op) -> _New:
         holder = _HOLDERS.get(op.name)
         if holder is not None:
             source, function = holder
-            sizes = graph.sizes.get(op.operand(source))
+            tensor = op.operand(source) if op.name not in RESIZES else image_of(graph, op)
+            sizes = graph.sizes.get(tensor)
             if sizes is not None:
                 yield from function(op, sizes)
 

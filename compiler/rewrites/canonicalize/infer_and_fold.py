@@ -56,6 +56,7 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
             waiting.update(op.outputs)
             resizing.leave(op)
             continue
+        op = resizing.separate(op)
         definition = OPS.get(op.name)
         filed = [tensor.shape for tensor in op.outputs]
         if resizing.fit(op):

@@ -9,9 +9,10 @@ the same for other sizes; if not, the model is refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ...errors import ModelError, UnsupportedError
-from ...ir import Graph, Op, Shape, Tensor
+from ...ir import Fit, Graph, Op, Shape, Tensor
 from ...ir.sizes import (
     Factor,
     Size,
@@ -29,7 +30,8 @@ from ...ops.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
 from .align_batches import aligned, view
 from .combined_axes import COMBINED, combined_axes
-from .fit_constants import fitted, is_fixed, names_all, unclear
+from .fit_constants import RESIZES, fitted, image_of, is_fixed, names_all, read_instead, unclear
+from .separate_batches import separate, separated
 
 _VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
 _ALIKE = ELEMENTWISE.keys() | {"CAST", "QUANTIZE", "DEQUANTIZE"}
@@ -54,12 +56,28 @@ class Resizing:
         """Tensors that have kept a batch of one, which the file reduces."""
         self._doubts: list[ModelError] = []
 
+    def separate(self, op: Op) -> Op:
+        """An operator, or what replaces it to compute each entry of a batch alone."""
+        found = None
+        if not self._sizes.keys().isdisjoint(op.reads):
+            found = separated(op, self._known)
+        if found is None:
+            return op
+        replace = partial(separate, shapes=[tuple(map(by_now, sizes)) for sizes in found])
+        product = replace(self._graph, op)
+        self._graph.fits.append((op, replace))
+        tensors = (*product.reads, product.output, op.output)
+        self._sizes.update(zip(tensors, found, strict=True))
+        product.output.shape = tuple(map(in_file, found[-2]))
+        op.output.shape = tuple(map(by_now, found[-1]))
+        return product
+
     def fit(self, op: Op) -> bool:
         """Let an operator read constants that fit; whether there are any.
 
         ModelError if it is not clear what they must be.
         """
-        if self._sizes.keys().isdisjoint(op.reads):
+        if not self._concerns(op):
             return False
         self._align(op)
         try:
@@ -70,23 +88,33 @@ class Resizing:
             self._doubts.append(unclear(op, error.findings[0].reason))
             return False
         if constants:
-            inputs = {**dict(enumerate(op.inputs)), **constants}
-            self._graph.set_inputs(op, inputs.values())
-            self._graph.fitted[op] = constants
+            self._apply(op, partial(read_instead, new=constants))
         return bool(constants)
+
+    def _apply(self, op: Op, fit: Fit) -> None:
+        fit(self._graph, op)
+        self._graph.fits.append((op, fit))
+
+    def _concerns(self, op: Op) -> bool:
+        """Whether an operator reads other sizes, or is to compute them."""
+        reads = [image_of(self._graph, op)] if op.name in RESIZES else op.reads
+        return not self._sizes.keys().isdisjoint(reads)
+
+    def _was_fitted(self, op: Op) -> bool:
+        return any(op is fitted for fitted, _ in self._graph.fits[-1:])
 
     def _align(self, op: Op) -> None:
         if op.name not in _BROADCAST:
             return
         operands = [op.operand(position) for position in range(len(op.inputs))]
         for position, sizes in aligned([self._known(tensor) for tensor in operands]).items():
-            viewed = view(self._graph, op, position, tuple(map(by_now, sizes)))
-            self._sizes[viewed] = sizes
-            self._graph.viewed.append((op, position, viewed.shape))
+            shape = tuple(map(by_now, sizes))
+            self._apply(op, partial(view, position=position, shape=shape))
+            self._sizes[op.operand(position)] = sizes
 
     def follow(self, op: Op, filed: Sequence[Shape]) -> None:
         """Note the sizes of an operator's outputs, whose shapes in the file are `filed`."""
-        if self._sizes.keys().isdisjoint(op.reads):
+        if not self._concerns(op):
             return
         for tensor, before in zip(op.outputs, filed, strict=True):
             with invalid_operator(op):
@@ -107,7 +135,7 @@ class Resizing:
     def end(self) -> None:
         """ModelError if something was fitted, but an operator may do something else now."""
         self._sizes.clear()
-        if (self._graph.fitted or self._graph.viewed) and self._doubts:
+        if self._graph.fits and self._doubts:
             raise self._doubts[0]
 
     def _keeps_batch(self, op: Op, sizes: Sizes) -> bool:
@@ -128,7 +156,7 @@ class Resizing:
         source = self._known(op.operand(0))
         if op.name in REDUCTIONS:
             return self._reduced(op, source, len(filed))
-        if op.name in _VIEWS or (op.name == "GATHER_ND" and op in self._graph.fitted):
+        if op.name in _VIEWS or (op.name == "GATHER_ND" and self._was_fitted(op)):
             return regroup(source, filed)
         if op.name == "TRANSPOSE":
             return tuple(source[axis] for axis in op.integers(1))

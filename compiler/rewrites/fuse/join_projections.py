@@ -81,7 +81,8 @@ def join_projections(graph: Graph, target: Target) -> Iterator[Attempt]:
     for op in graph.ops:
         if op.name != ATTENTION:
             continue
-        found = [_projection(graph, op, tensor, target) for tensor in op.reads[:3]]
+        operands = dict.fromkeys(op.reads[:3])  # keys may be values, too
+        found = [_projection(graph, op, tensor, target) for tensor in operands]
         each = [one for one in found if one is not None]
         alike = [one for one in each if _alike(one, each[0])]
         if len(alike) > 1:

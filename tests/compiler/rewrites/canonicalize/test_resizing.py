@@ -164,6 +164,28 @@ def image(batch: int, height: int, width: int) -> Value:
     return reshape(both, batch, height * width, 9)
 
 
+def products(batch: int, rows: int) -> Value:
+    """A converter leaves out a batch of one, and writes products of matrices as layers."""
+    tokens = x(batch, rows, WIDTH)
+    keys = call("FULLY_CONNECTED", tokens, w(WIDTH, WIDTH), keep_num_dims=True)
+    if batch > 1:
+        scores = call("BATCH_MATMUL", tokens, keys, adj_y=True)
+        powers = call("SOFTMAX", scores, beta=1.0)
+        return reshape(call("BATCH_MATMUL", powers, keys), batch, rows * WIDTH)
+    keys = reshape(keys, rows, WIDTH)
+    scores = call("FULLY_CONNECTED", tokens, keys)
+    powers = reshape(call("SOFTMAX", reshape(scores, 1, rows, rows), beta=1.0), rows, rows)
+    return reshape(call("BATCH_MATMUL", powers, keys), 1, rows * WIDTH)
+
+
+def pyramid(batch: int, height: int, width: int) -> Value:
+    """The mean of a map is resized to the map, as in DeepLab."""
+    pixels = call("ADD", x(batch, height, width, 4), number(0.5))
+    mean = call("RELU", call("MEAN", pixels, ints(1, 2), keep_dims=True))
+    whole = call("RESIZE_BILINEAR", mean, ints(height, width))
+    return call("CONCATENATION", pixels, whole, axis=3)
+
+
 CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "attention of a batch": (attention, (1, 19), (4, 19)),
     "attention of shorter rows": (attention, (1, 19), (1, 7)),
@@ -181,7 +203,11 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "repeated batch": (repeated, (1, 5), (3, 5)),
     "repeated batch of as many": (repeated, (1, 5), (5, 5)),
     "heads of a batch": (biased_heads, (1, 5), (3, 5)),
+    "products of a batch": (products, (1, 5), (3, 5)),
+    "products of longer rows": (products, (1, 5), (3, 9)),
     "images": (image, (1, 8, 6), (2, 8, 6)),
+    "pyramid": (pyramid, (1, 8, 6), (1, 10, 9)),
+    "pyramids": (pyramid, (1, 8, 6), (2, 10, 9)),
 }
 """A model, the sizes for which it is made, and those for which it is compiled."""
 
@@ -236,9 +262,10 @@ def windows() -> Value:
 
 
 def crossed() -> Value:
-    """A batch of one that disappears: products of all entries with all."""
-    flat = reshape(x(1, 3, 4), 3, 4)
-    return reshape(call("BATCH_MATMUL", flat, flat, adj_y=True), 1, 3, 3)
+    """Products of all entries with all, as of pictures with texts."""
+    entries = x(1, 4)
+    scores = call("BATCH_MATMUL", entries, call("RELU", entries), adj_y=True)
+    return reshape(scores, 1, 1, 1)
 
 
 def pooled() -> Value:
@@ -262,7 +289,7 @@ def scaled_sum() -> Value:
 
 UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
     "windows": (windows(), (1, 6, 6, 4), "RESHAPE: it reshapes [1, 4, 4, 4] to [1, 2, 2, 2, 2, 4]"),
-    "crossed": (crossed(), (2, 3, 4), "BATCH_MATMUL: it computes [3, 3] for a batch of one"),
+    "crossed": (crossed(), (2, 4), "BATCH_MATMUL: it computes [1, 1] for a batch of one"),
     "mixed": (
         call("SOFTMAX", transpose(reshape(x(1, 3, 4), 3, 4), 1, 0), beta=1.0),
         (2, 3, 4),
