@@ -188,7 +188,7 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention with heads as rows", heads_as_rows())
     yield Case("recognized", "attention in windows", in_windows())
     one = call("FULLY_CONNECTED", x(2, 19, 37), w(16, 37), keep_num_dims=True)
-    yield Case("recognized", "attention whose keys are its values", attention(x(2, 7, 16), one, one))
+    yield Case("recognized", "attention of keys alone", attention(x(2, 7, 16), one, one))
     yield Case("recognized", "attention of one tensor", attention(one, one, one))
 
 
