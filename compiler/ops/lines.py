@@ -25,8 +25,6 @@ from .seats import A_BARRIER, seats
 
 MIN_GROUP = 64
 """Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
-MAX_HELD = 2048
-"""The most values of a row that are held: 8 KB, a part of the first cache."""
 
 SHORT_LINE = 32
 """The most values of a line that registers hold."""
@@ -115,12 +113,11 @@ class Lines:
     def by_rows(self, axes: int = 1, *, hold: bool = False) -> Launch:
         """Along the last axes, slice by slice, and element by element over the rest.
 
-        With `hold`, what is made of the values of a row that is not too long is held until it is
-        stored, in place of making it again.
+        With `hold`, what is made of the values of a row is held where the results are to be, in
+        place of making it again.
         """
         lines, columns = prod(self.shape[:-axes]), prod(self.shape[-axes:])
-        held = hold and columns <= MAX_HELD
-        variables = {"lines": lines, "columns": columns, "held": held}
+        variables = {"lines": lines, "columns": columns, "held": hold}
         launch = self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
         return replace(launch, heavy=columns >= LONG_ROW)
 

@@ -8,8 +8,6 @@ y[c] = x[c] cos[c] - x[c + depth / 2] sin[c], and the other is x[c + depth / 2] 
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from ..ir import Array, Op, Tensor
@@ -39,15 +37,16 @@ def _reads(op: Op) -> dict[str, Tensor]:
 
 
 def _build_linear(op: Op, target: Target) -> Launch:
-    width = 1 if op.attrs["depth"] // 2 % target.lanes else target.lanes
-    count, inner = op.output.elements // width, op.output.shape[-2:]
-    outer = op.output.elements // prod(inner)
+    depth, (*_, rows, inner) = op.attrs["depth"], op.output.shape
+    width = 1 if depth // 2 % target.lanes else target.lanes
+    count = op.output.elements // (2 * width)
+    heads = (op.output.elements // (rows * inner), rows, inner // depth)
     return Launch.of(
         op,
         "elementwise/rotate_linear.jinja",
         linear_grid(count),
         reads=_reads(op),
-        variables={**_variables(op), "count": count, "width": width, "shape": (outer, *inner)},
+        variables={**_variables(op), "count": count, "width": width, "shape": heads},
     )
 
 

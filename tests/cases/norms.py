@@ -114,6 +114,8 @@ def norms() -> Iterator[Case]:
         "channels of many axes": ((1, 2, 3, 5, 37), (4,)),
         "rows, and an axis of one": ((1, 2, 3, 5, 37), (0, 4)),
         "several rows": ((2, 3, 5, 2, 16), (2, 3, 4)),
+        "long rows": ((1, 3, 2, 5, 117), (4,)),
+        "several long rows": ((1, 3, 2, 5, 48), (3, 4)),
         "groups": ((2, 3, 5, 2, 7), (1, 2, 4)),
     }
     for name, (shape, axes) in shapes.items():
