@@ -64,7 +64,7 @@ class KernelFunctions:
         self.language, self.use = language, use
         self.lanes = lanes
         """Lanes of a slice; 0 for single values."""
-        self._wide = wide
+        self.wide = wide
         """Whether slices have more than four lanes, as on processors alone."""
         self._casts = language.casts(lanes)
         self._int, self._float = (INTS, FLOATS) if lanes else (INT, FLOAT)
@@ -107,7 +107,7 @@ class KernelFunctions:
         return self._quick("quick_exp2", "exp2")(value)
 
     def _quick(self, name: str, built_in: str) -> Function:
-        return self.use.function(name) if self._wide else Function(built_in)
+        return self.use.function(name) if self.wide else Function(built_in)
 
     def equals(self, a: Expression, b: Operand) -> Expression:
         return a.equals(b)

@@ -20,6 +20,7 @@ from .fixed_point import half_away, wrapped
 Value = Any
 """An array or a number."""
 
+wide = False
 
 ceil, cos, exp, exp2, floor, log = np.ceil, np.cos, np.exp, np.exp2, np.floor, np.log
 sign, sin, sqrt, tanh = np.sign, np.sin, np.sqrt, np.tanh
