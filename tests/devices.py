@@ -22,6 +22,7 @@ from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.launch.device import DeviceInfo
 from tflgpu.runtime.opencl.trials import known
+from tflgpu.runtime.plan.running import Limits
 
 T = TypeVar("T")
 
@@ -246,11 +247,7 @@ def fake(platform: str, version: str, type_: str, unified: bool = True, **said: 
         "driver": "1",
         "vendor": "nobody",
         "vector_width": 4,
-        "alignment": 128,
-        "max_group": 256,
-        "max_group_sizes": (256, 256, 256),
-        "max_allocation": 1 << 30,
-        "local_memory": 1 << 15,
+        "limits": Limits(128, 256, (256, 256, 256), local_memory=1 << 15, argument_size=1 << 30),
         "compute_units": 2,
     }
     described = {"platform": platform, "version": version, "type": type_, "unified": unified}

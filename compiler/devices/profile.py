@@ -44,7 +44,7 @@ class Rule:
             "platform": self.platform.lower() in info.platform.lower(),
             "name": self.name.lower() in info.name.lower(),
             "lanes": self.lanes == info.vector_width,
-            "extension": self.extension in info.extensions,
+            "extension": self.extension in info.limits.extensions,
             "instruction": self.instruction in info.instructions,
         }
         return all(holding[condition] for condition in self.conditions)

@@ -13,7 +13,9 @@ from ..errors import DeviceError
 from ..frozen import dataclass
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
+from ..plan.running import Limits
 from .callers_memory import CallersMemory
+from .fit import unmet
 
 Program = Any
 """What the driver compiled a kernel to."""
@@ -39,26 +41,14 @@ class DeviceInfo:
     vendor: str
     vector_width: int
     """Lanes of the device's native float vectors."""
-    alignment: int
-    """Bytes that the offset of a buffer argument must be a multiple of."""
-    max_group: int
-    """Work-items in a work-group, at most."""
-    max_group_sizes: tuple[int, ...]
-    """Work-items in a work-group along each axis, at most."""
-    max_allocation: int
-    """Bytes in a buffer, at most."""
-    local_memory: int
-    """Bytes of memory that a work-group shares."""
+    limits: Limits
+    """What kernels can have at most, and the extensions of OpenCL or features of WebGPU."""
     compute_units: int
     """0 if the driver does not report it."""
     unified: bool
     """Whether the device uses the host's memory."""
     target: str = "opencl"
     """The language of the kernels it runs: opencl, glsl or wgsl."""
-    extensions: tuple[str, ...] = ()
-    """Of OpenCL, or features of WebGPU; empty for OpenGL."""
-    image_texels: int = 0
-    """Texels in an image of a buffer, at most; 0 if kernels cannot read such images."""
     instructions: tuple[str, ...] = ()
     """Instructions of a processor that kernels may use by name, as Linux calls them."""
 
@@ -119,6 +109,7 @@ class Device(Protocol):
 
     def unsupported_reason(self, plan: Plan) -> str | None:
         """Why the device cannot run a plan; None if it can."""
+        return unmet(plan, self.info.target, self.info.limits)
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]

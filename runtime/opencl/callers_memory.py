@@ -39,7 +39,7 @@ def check_memory(memory: CallersMemory, info: DeviceInfo, context: int, writes: 
 
 def _refusal(info: DeviceInfo) -> str:
     reason = f"{info.name} lacks {_GL_SHARING}"
-    if _GL_SHARING in info.extensions:
+    if _GL_SHARING in info.limits.extensions:
         reason = f"tflgpu does not use {_GL_SHARING}"
     return f"{reason}; bind a buffer of pyopencl, or compile the model with target glsl"
 

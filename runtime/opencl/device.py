@@ -13,11 +13,8 @@ from ..errors import DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
 from ..launch.device import Device, DeviceInfo
-from ..launch.fit import unmet
 from ..plan.kernels import Kernel
-from ..plan.limits import LARGEST_ARGUMENTS, LARGEST_GRID
 from ..plan.records import Plan
-from ..plan.running import Limits
 from ..processor import usable_cores
 from .callers_memory import check_memory
 from .command_buffers import EXTENSION, LEAKING, CommandBuffers
@@ -78,36 +75,20 @@ class OpenCLDevice(Device):
 
     def _open_command_buffers(self) -> CommandBuffers | None:
         """None if the driver does not support them, or leaks them."""
-        if EXTENSION not in self.info.extensions or self.info.platform in LEAKING:
+        if EXTENSION not in self.info.limits.extensions or self.info.platform in LEAKING:
             return None
         with suppress(OpenCLError):
             return CommandBuffers(device_platform(self._device), self._queue, self._owned)
         return None
 
     def unsupported_reason(self, plan: Plan) -> str | None:
-        return unmet(plan, self.info.target, self._limits()) or self._too_wide(plan)
+        return super().unsupported_reason(plan) or self._too_wide(plan)
 
     def _too_wide(self, plan: Plan) -> str | None:
         """Why the device cannot handle a plan's vectors; None if it can."""
         lanes = max((tensor.lanes for tensor in plan.tensors), default=0)
         reason = known().reason_against(self._name, self.info.driver, lanes)
         return f"its vectors of {lanes} floats are too wide: {reason}" if reason else None
-
-    def _limits(self) -> Limits:
-        info = self.info
-        x, y, z = (*info.max_group_sizes, 0, 0, 0)[:3]
-        return Limits(
-            info.alignment,
-            info.max_group,
-            (x, y, z),
-            (LARGEST_GRID,) * 3,
-            info.local_memory,
-            LARGEST_ARGUMENTS,
-            info.max_allocation,
-            info.max_allocation,
-            info.image_texels,
-            info.extensions,
-        )
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 
 from ..launch.device import DeviceInfo
+from ..plan.limits import LARGEST_ARGUMENTS, LARGEST_GRID
+from ..plan.running import Limits
 from .library import OpenCLError, query
 
 # As in OpenCL's headers, without the prefix CL_.
@@ -29,14 +32,12 @@ _ATOMIC_ORDER_ACQ_REL, _ATOMIC_SCOPE_DEVICE = 2, 32
 
 _TYPES = {4: "gpu", 8: "accelerator", 2: "cpu"}
 """The bits of CL_DEVICE_TYPE; the first one that is set counts."""
-_SIZE_BYTES = 8
 
 
 def describe(device: int) -> DeviceInfo:
     """A device, given as the driver's handle (OpenCLError)."""
     platform = device_platform(device)
     types = _number(device, _DEVICE_TYPE)
-    group_sizes = query("clGetDeviceInfo", device, _DEVICE_MAX_WORK_ITEM_SIZES)
     type = next((name for bit, name in _TYPES.items() if types & bit), "other")
     platform_name = _text("clGetPlatformInfo", platform, _PLATFORM_NAME)
     return DeviceInfo(
@@ -47,18 +48,27 @@ def describe(device: int) -> DeviceInfo:
         type=type,
         vendor=_text("clGetDeviceInfo", device, _DEVICE_VENDOR),
         vector_width=_number(device, _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
-        alignment=max(1, _number(device, _DEVICE_MEM_BASE_ADDR_ALIGN) // 8),
-        max_group=_number(device, _DEVICE_MAX_WORK_GROUP_SIZE),
-        max_group_sizes=tuple(
-            int.from_bytes(group_sizes[place : place + _SIZE_BYTES], sys.byteorder)
-            for place in range(0, len(group_sizes), _SIZE_BYTES)
-        ),
-        max_allocation=_number(device, _DEVICE_MAX_MEM_ALLOC_SIZE),
-        local_memory=_number(device, _DEVICE_LOCAL_MEM_SIZE),
+        limits=_limits(device),
         compute_units=_number(device, _DEVICE_MAX_COMPUTE_UNITS),
         unified=bool(_number(device, _DEVICE_HOST_UNIFIED_MEMORY)),
-        extensions=tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
-        image_texels=_image_texels(device),
+    )
+
+
+def _limits(device: int) -> Limits:
+    sizes = query("clGetDeviceInfo", device, _DEVICE_MAX_WORK_ITEM_SIZES)
+    x, y, z = struct.unpack_from("3N", sizes.ljust(struct.calcsize("3N"), b"\0"))
+    most = _number(device, _DEVICE_MAX_MEM_ALLOC_SIZE)
+    return Limits(
+        max(1, _number(device, _DEVICE_MEM_BASE_ADDR_ALIGN) // 8),
+        _number(device, _DEVICE_MAX_WORK_GROUP_SIZE),
+        (x, y, z),
+        (LARGEST_GRID,) * 3,
+        _number(device, _DEVICE_LOCAL_MEM_SIZE),
+        LARGEST_ARGUMENTS,
+        most,
+        most,
+        _image_texels(device),
+        tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
     )
 
 

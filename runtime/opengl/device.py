@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -14,18 +14,16 @@ from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError, DeviceError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, Range, loop_limit
-from ..launch.fit import unmet
+from ..launch.device import Device, Range
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
-from ..plan.records import Plan
 from ..plan.storage import WORD
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
 from .callers_memory import ModernglContext, TextureRead, TextureWrite, check_memory
 from .egl import Context
 from .fence import Fence, Fences
-from .info import describe, read_limits
+from .info import describe
 
 
 class OwnedObjects(Owned[Any]):
@@ -84,9 +82,7 @@ class OpenGLDevice(Device):
         self._owned = OwnedObjects(context)
         try:
             with context:
-                limits = read_limits(context)
-                self.info = describe(context, limits)
-                self._limits = replace(limits, iterations=loop_limit(self.info.name))
+                self.info = describe(context)
                 self._binaries = ProgramBinaries(context)
                 self._fences = Fences(context)
                 self.has_binaries = self._binaries.supported
@@ -108,9 +104,6 @@ class OpenGLDevice(Device):
         status = self._gl.error
         if status != "GL_NO_ERROR":
             raise DeviceError(f"{self._name}: {status} while {doing}")
-
-    def unsupported_reason(self, plan: Plan) -> str | None:
-        return unmet(plan, self.info.target, self._limits)
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
+from dataclasses import replace
 
-from ..launch.device import DeviceInfo
+from ..launch.device import DeviceInfo, loop_limit
 from ..plan.limits import LARGEST_SIZE
 from ..plan.running import Limits
 from .egl import Context
@@ -15,7 +16,7 @@ _SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader")
 _VENDOR, _RENDERER, _VERSION = 0x1F00, 0x1F01, 0x1F02
 
 
-def describe(context: Context, limits: Limits) -> DeviceInfo:
+def describe(context: Context) -> DeviceInfo:
     """The device of a context, which must be current."""
     vendor, renderer, version = _texts(context)
     software = any(word in renderer.lower() for word in _SOFTWARE)
@@ -27,11 +28,7 @@ def describe(context: Context, limits: Limits) -> DeviceInfo:
         type="cpu" if software else "gpu",
         vendor=vendor,
         vector_width=4,
-        alignment=limits.alignment,
-        max_group=limits.group,
-        max_group_sizes=limits.group_sizes,
-        max_allocation=limits.argument_size,
-        local_memory=limits.local_memory,
+        limits=replace(read_limits(context), iterations=loop_limit(renderer)),
         compute_units=0,
         unified=software,
         target="glsl",

@@ -14,11 +14,9 @@ import numpy as np
 from ..errors import BuildError, InputError
 from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, DeviceInfo, Range, loop_limit
-from ..launch.fit import unmet
+from ..launch.device import Device, DeviceInfo, Range
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
-from ..plan.records import Plan
 from ..plan.storage import WORD, whole_words
 from .callers_memory import check_memory
 from .commands import Dispatch, TextureCopy, encode
@@ -60,10 +58,9 @@ class WebGPUDevice(Device):
     """
 
     def __init__(self, info: DeviceInfo, device: Any) -> None:
-        self.info = info
+        self.info = replace(info, limits=limits_of(device, info.name))
         self.calls: AbstractContextManager[Any] = nullcontext()
         self._device, self._queue = device, device.queue
-        self._limits = replace(limits_of(device), iterations=loop_limit(info.name))
         self._name = str(info)
         self._buffers = _Buffers()
         self._recorded: list[Any] = []
@@ -79,9 +76,6 @@ class WebGPUDevice(Device):
     def _doing(self, what: str) -> AbstractContextManager[None]:
         self._idle = False
         return driver_call(self._name, what)
-
-    def unsupported_reason(self, plan: Plan) -> str | None:
-        return unmet(plan, self.info.target, self._limits)
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from ..launch.device import DeviceInfo
+from ..launch.device import DeviceInfo, loop_limit
 from ..plan.running import Limits
 
 _TYPES = {"DiscreteGPU": "gpu", "IntegratedGPU": "gpu", "CPU": "cpu"}
@@ -26,7 +26,6 @@ GROUP_COUNTS = "max-compute-workgroups-per-dimension"
 def describe(adapter: Any) -> DeviceInfo:
     """The device of an adapter."""
     said = adapter.info
-    limits = limits_of(adapter)
     return DeviceInfo(
         name=said["device"],
         platform=said["vendor"],
@@ -35,20 +34,15 @@ def describe(adapter: Any) -> DeviceInfo:
         type=_TYPES.get(said["adapter_type"], "other"),
         vendor=said["vendor"],
         vector_width=4,
-        alignment=limits.alignment,
-        max_group=limits.group,
-        max_group_sizes=limits.group_sizes,
-        max_allocation=limits.argument_size,
-        local_memory=limits.local_memory,
+        limits=limits_of(adapter, said["device"]),
         compute_units=0,
         unified=said["adapter_type"] != "DiscreteGPU",
         target="wgsl",
-        extensions=limits.extensions,
     )
 
 
-def limits_of(owner: Any) -> Limits:
-    """The limits of an adapter or a device."""
+def limits_of(owner: Any, name: str) -> Limits:
+    """The limits of an adapter or a device of that name."""
     limits: Mapping[str, int] = owner.limits
     features: Set[str] = owner.features
     x, y, z = (limits[name] for name in GROUP_SIZES)
@@ -57,5 +51,6 @@ def limits_of(owner: Any) -> Limits:
         group_sizes=(x, y, z),
         group_counts=(limits[GROUP_COUNTS],) * 3,
         extensions=tuple(name for own, name in FEATURES.items() if own in features),
+        iterations=loop_limit(name),
         **{field: limits[name] for field, name in LIMITS.items()},
     )

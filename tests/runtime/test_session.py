@@ -140,7 +140,7 @@ void main_kernel(__global float* y) { y[get_global_id(0)] = 3.0f; }
 def test_use_after_close(opened: Callable[[Parts], Any]) -> None:
     with opened(chain()) as session:
         session.run(pair())
-        assert session.device.alignment > 0
+        assert session.device.limits.alignment > 0
     session.close()
     uses: list[Callable[[], Any]] = [
         lambda: session.run(pair()),

@@ -22,7 +22,7 @@ def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
 
 
 def test_misaligned(tmp_path: Path, opencl_device: str) -> None:
-    alignment = find.select_device(opencl_device).alignment
+    alignment = find.select_device(opencl_device).limits.alignment
     with pytest.raises(PlanError) as caught:
         load(misaligned().write(tmp_path), device=opencl_device)
     assert (
@@ -45,7 +45,7 @@ def test_group_too_large(tmp_path: Path, opencl_device: str) -> None:
 
 
 def test_arena_too_large(tmp_path: Path, opencl_device: str) -> None:
-    size = find.select_device(opencl_device).max_allocation + 1
+    size = find.select_device(opencl_device).limits.buffer_size + 1
     with pytest.raises(
         PlanError, match=f"it has buffers of {size} bytes, but the limit of this device"
     ):

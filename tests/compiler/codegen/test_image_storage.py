@@ -85,7 +85,8 @@ def test_devices_without_such_images_say_so(
     plan = pipeline.write(built(CONVOLUTION, "adreno"), tmp_path)
 
     def without(device: OpenCLDevice, plan: Plan) -> str | None:
-        device.info = replace(device.info, image_texels=100)
+        limits = replace(device.info.limits, image_texels=100)
+        device.info = replace(device.info, limits=limits)
         return objection(device, plan)
 
     objection = OpenCLDevice.unsupported_reason

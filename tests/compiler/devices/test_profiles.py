@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -21,8 +21,9 @@ CPU = (PROFILES / "cpu.toml").read_text(encoding="utf-8")
 
 def device(**said: Any) -> DeviceInfo:
     """A device of which only some things are known."""
-    known = fake("some platform", "OpenCL 3.0", "gpu").__dict__
-    return DeviceInfo(**{**known, **said})
+    known = fake("some platform", "OpenCL 3.0", "gpu")
+    limits = replace(known.limits, extensions=said.pop("extensions", ()))
+    return replace(known, limits=limits, **said)
 
 
 @pytest.mark.parametrize(

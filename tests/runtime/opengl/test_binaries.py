@@ -64,6 +64,6 @@ def test_a_plan_with_more_launches_than_the_device_takes(
     def limits(context: egl.Context) -> Limits:
         return replace(read_limits(context), group_counts=(1, 1, 1))
 
-    monkeypatch.setattr("tflgpu.runtime.opengl.device.read_limits", limits)
+    monkeypatch.setattr("tflgpu.runtime.opengl.info.read_limits", limits)
     with pytest.raises(PlanError, match="13 work-groups along x, but the limit of"):
         load(folder, device=opengl_device)

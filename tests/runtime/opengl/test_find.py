@@ -24,8 +24,8 @@ def test_devices(opengl_device: str) -> None:
     assert str(info) == opengl_device
     assert "OpenGL" in info.version and info.driver and info.driver != info.version
     assert info.type in ("gpu", "cpu")
-    assert info.alignment & (info.alignment - 1) == 0
-    assert len(info.max_group_sizes) == 3
+    assert info.limits.alignment & (info.limits.alignment - 1) == 0
+    assert len(info.limits.group_sizes) == 3
     assert [item.type for item in found] == sorted((item.type for item in found), reverse=True)
     assert profile_for(info).slice_width == 4
 

@@ -25,7 +25,7 @@ def with_group(group: tuple[int, int, int], grid: tuple[int, int, int]) -> Parts
 def test_limits_of_the_device(tmp_path: Path, opengl_device: str) -> None:
     """Nothing reaches the driver that is more than it says it takes."""
     with load(chain(target="glsl").write(tmp_path), device=opengl_device) as session:
-        limits = session._execution.device._limits  # type: ignore[attr-defined]
+        limits = session.device.limits
     assert limits.group >= 128 and limits.arguments >= 4 and limits.local_memory >= 16384
     assert min(limits.group_counts) >= 65535 and limits.argument_size >= 1 << 24
     too_many = limits.group_counts[1] + 1

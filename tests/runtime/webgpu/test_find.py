@@ -43,7 +43,8 @@ def test_devices(webgpu_device: str) -> None:
     info = next(device for device in devices() if str(device) == webgpu_device)
     assert info.target == "wgsl" and info.version.startswith("WebGPU on ")
     assert info.type in ("gpu", "cpu") and info.name and info.driver
-    assert 256 % info.alignment == 0 and info.max_group >= 256 and info.max_allocation >= 1 << 27
+    limits = info.limits
+    assert 256 % limits.alignment == 0 and limits.group >= 256 and limits.argument_size >= 1 << 27
     assert choose_profile("auto", "wgsl").name == choose_profile("webgpu", "wgsl").name == "webgpu"
 
 
