@@ -4,7 +4,8 @@ tflgpu.fully_connected_blocks has weights whose blocks of inputs have a scale ea
 
     y = tflgpu.fully_connected_blocks(x, w, scales)    w[outputs, inputs], scales[outputs, blocks]
 
-Its weights are whole numbers, so that they stay packed; kernels multiply them by the scales.
+Its weights are whole numbers, so that they stay packed; kernels multiply them by the scales. Blocks
+are whole slices of inputs.
 """
 
 from __future__ import annotations
@@ -217,29 +218,14 @@ def _reference_of_blocks(op: Op, x: Array, weights: Array, scales: Array) -> Arr
     return np.asarray(x @ (weights * each).T, np.float32)
 
 
-def _whole_blocks(op: Op, target: Target) -> str | None:
-    weights, scales = op.operand(1), op.operand(3)
-    if weights.shape[1] // scales.shape[1] % target.lanes:
-        return f"its blocks are not whole slices of {target.lanes} channels"
-    return None
-
-
-def _tiled_blocks(op: Op, target: Target) -> str | None:
-    return _whole_blocks(op, target) or in_rows(op, target)
-
-
-def _split_blocks(op: Op, target: Target) -> str | None:
-    return _whole_blocks(op, target) or of_a_vector(op, target)
-
-
 define(
     OF_BLOCKS,
     infer,
     (
-        Implementation("split_sums", build_split, _split_blocks),
-        Implementation("split_sums_from_linear", build_split, _split_blocks, reads=LINEAR),
-        TiledImplementation("conv_1x1", build, _tiled_blocks),
-        TiledImplementation("conv_1x1_from_linear", build, _tiled_blocks, reads=LINEAR),
+        Implementation("split_sums", build_split, of_a_vector),
+        Implementation("split_sums_from_linear", build_split, of_a_vector, reads=LINEAR),
+        TiledImplementation("conv_1x1", build, in_rows),
+        TiledImplementation("conv_1x1_from_linear", build, in_rows, reads=LINEAR),
     ),
     _reference_of_blocks,
 )
