@@ -10,104 +10,83 @@ compiler.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tflgpu.runtime.late_names import late_names
+
 if TYPE_CHECKING:
-    from tflgpu.compiler import (
-        Finding,
-        ModelError,
-        OptionError,
-        Options,
-        UnsupportedError,
-        compile,
-        edit_kernel,
-        revert_kernel,
-    )
-    from tflgpu.compiler.errors import FallbackWarning, WorkerError
-    from tflgpu.compiler.fleet.api import compile_many
-    from tflgpu.runtime import (
-        BoundRun,
-        BuildError,
-        CacheWarning,
-        DeviceError,
-        DeviceInfo,
-        DeviceWarning,
-        InputError,
-        PlanError,
-        Session,
-        StoreError,
-        SubmittedRun,
-        TensorInfo,
-        TflgpuError,
-        devices,
-        load,
-    )
+    from tflgpu.compiler.api import compile as compile
+    from tflgpu.compiler.errors import FallbackWarning as FallbackWarning
+    from tflgpu.compiler.errors import Finding as Finding
+    from tflgpu.compiler.errors import ModelError as ModelError
+    from tflgpu.compiler.errors import OptionError as OptionError
+    from tflgpu.compiler.errors import UnsupportedError as UnsupportedError
+    from tflgpu.compiler.errors import WorkerError as WorkerError
+    from tflgpu.compiler.fleet.api import compile_many as compile_many
+    from tflgpu.compiler.options import Options as Options
+    from tflgpu.compiler.tools.editing.edit import edit_kernel as edit_kernel
+    from tflgpu.compiler.tools.editing.edit import revert_kernel as revert_kernel
+    from tflgpu.runtime.api import devices as devices
+    from tflgpu.runtime.api import load as load
+    from tflgpu.runtime.binding.bound import BoundRun as BoundRun
+    from tflgpu.runtime.binding.submitted import SubmittedRun as SubmittedRun
+    from tflgpu.runtime.errors import BuildError as BuildError
+    from tflgpu.runtime.errors import CacheWarning as CacheWarning
+    from tflgpu.runtime.errors import DeviceError as DeviceError
+    from tflgpu.runtime.errors import DeviceWarning as DeviceWarning
+    from tflgpu.runtime.errors import InputError as InputError
+    from tflgpu.runtime.errors import PlanError as PlanError
+    from tflgpu.runtime.errors import StoreError as StoreError
+    from tflgpu.runtime.errors import TflgpuError as TflgpuError
+    from tflgpu.runtime.launch.device import DeviceInfo as DeviceInfo
+    from tflgpu.runtime.plan.records import TensorInfo as TensorInfo
+    from tflgpu.runtime.session import Session as Session
 
     __version__: str
 
-__all__ = [
-    "BoundRun",
-    "BuildError",
-    "CacheWarning",
-    "DeviceError",
-    "DeviceInfo",
-    "DeviceWarning",
-    "FallbackWarning",
-    "Finding",
-    "InputError",
-    "ModelError",
-    "OptionError",
-    "Options",
-    "PlanError",
-    "Session",
-    "StoreError",
-    "SubmittedRun",
-    "TensorInfo",
-    "TflgpuError",
-    "UnsupportedError",
-    "WorkerError",
-    "__version__",
-    "compile",
-    "compile_many",
-    "devices",
-    "edit_kernel",
-    "load",
-    "revert_kernel",
-]
-
 _HOMES = {
-    "FallbackWarning": "tflgpu.compiler.errors",
-    "Finding": "tflgpu.compiler.errors",
-    "ModelError": "tflgpu.compiler.errors",
-    "OptionError": "tflgpu.compiler.errors",
-    "Options": "tflgpu.compiler.options",
-    "UnsupportedError": "tflgpu.compiler.errors",
-    "WorkerError": "tflgpu.compiler.errors",
-    "compile": "tflgpu.compiler.api",
-    "compile_many": "tflgpu.compiler.fleet.api",
-    "edit_kernel": "tflgpu.compiler.tools.editing.edit",
-    "load": "tflgpu.loading",
-    "revert_kernel": "tflgpu.compiler.tools.editing.edit",
+    "compile": "compiler.api",
+    "FallbackWarning": "compiler.errors",
+    "Finding": "compiler.errors",
+    "ModelError": "compiler.errors",
+    "OptionError": "compiler.errors",
+    "UnsupportedError": "compiler.errors",
+    "WorkerError": "compiler.errors",
+    "compile_many": "compiler.fleet.api",
+    "Options": "compiler.options",
+    "edit_kernel": "compiler.tools.editing.edit",
+    "revert_kernel": "compiler.tools.editing.edit",
+    "load": "loading",
+    "devices": "runtime.api",
+    "BoundRun": "runtime.binding.bound",
+    "SubmittedRun": "runtime.binding.submitted",
+    "BuildError": "runtime.errors",
+    "CacheWarning": "runtime.errors",
+    "DeviceError": "runtime.errors",
+    "DeviceWarning": "runtime.errors",
+    "InputError": "runtime.errors",
+    "PlanError": "runtime.errors",
+    "StoreError": "runtime.errors",
+    "TflgpuError": "runtime.errors",
+    "DeviceInfo": "runtime.launch.device",
+    "TensorInfo": "runtime.plan.records",
+    "Session": "runtime.session",
 }
-"""The module of each name that is not in `tflgpu.runtime`."""
+"""The module of each name."""
 
+__all__ = sorted(["__version__", *_HOMES])
 
 # Hidden from type checkers, which would take it to provide any name.
 if not TYPE_CHECKING:
+    _find = late_names("tflgpu", _HOMES)
 
     def __getattr__(name: str) -> Any:
-        if name not in __all__:
-            raise AttributeError(f"module 'tflgpu' has no attribute {name!r}")
         if name == "__version__":
             from importlib.metadata import version
 
-            value = version("tflgpu")
-        else:
-            value = getattr(import_module(_HOMES.get(name, "tflgpu.runtime")), name)
-        globals()[name] = value
-        return value
+            return version("tflgpu")
+        return _find(name)
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return __all__
