@@ -70,12 +70,12 @@ def compare(now: Profile, before: Profile) -> list[Compared]:
             _total(group.now),
             tuple(index for index, _ in group.now if index < len(now.kernels)),
         )
-        for group in grouped([*now.kernels, *now.parts], [*before.kernels, *before.parts])
+        for group in grouped([*now.kernels, *now.fallback], [*before.kernels, *before.fallback])
     ]
 
 
 def _total(times: Sequence[tuple[int, Time]]) -> float:
-    return sum(time.ms for _, time in times)
+    return sum(time.whole_ms for _, time in times)
 
 
 class _Sets:

@@ -77,7 +77,7 @@ def _changes(variant: Variant, other: Variant) -> Json:
 
 def _check(profile: Profile, plan: Plan) -> None:
     """OptionError unless a profile has this plan's dispatches and parts."""
-    measured = [time.label for time in (*profile.kernels, *profile.parts)]
+    measured = [time.label for time in (*profile.kernels, *profile.fallback)]
     labels = [item.label for item in plan.dispatches] + [part.label for part in plan.parts]
     if measured != labels:
         raise OptionError(
@@ -137,7 +137,7 @@ def _profile(profile: Profile) -> Json:
     return {
         "file": profile.path.name,
         **{key: getattr(profile, key) for key in ("model", "device", "target", "profile")},
-        "run_ms": profile.run_ms,
+        "run_ms": profile.median_ms,
         "kernels_ms": sum(time.ms for time in profile.kernels),
-        "parts_ms": sum(time.ms for time in profile.parts),
+        "parts_ms": sum(time.whole_ms for time in profile.fallback),
     }

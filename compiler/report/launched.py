@@ -55,7 +55,7 @@ def parts_of(plan: Plan, decisions: Decisions | None, profile: Profile | None) -
             "reads": [_host(plan, index) for index in part.inputs],
             "writes": [_host(plan, index) for index in part.outputs],
             "reasons": [str(findings[index]) for index in part.operators if index in findings],
-            **_time(profile.parts[number] if profile else None),
+            **_time(profile.fallback[number] if profile else None),
         }
         for number, part in enumerate(plan.parts)
     ]
@@ -73,4 +73,4 @@ def _chosen(decisions: Decisions | None, dispatch: Dispatch) -> list[Json]:
 
 
 def _time(time: Time | None) -> Json:
-    return {"ms": time.ms if time else None, "roofline": time.roofline if time else None}
+    return {"ms": time.whole_ms if time else None, "roofline": time.roofline if time else None}

@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ...runtime.cache.private_files import replace_file
+from ...runtime.typed_json import Form, typed
 from ..errors import OptionError
 from ..ir import Op, Tensor
 from ..ops import Implementation
@@ -94,61 +95,45 @@ def digest(used: Mapping[str, Sizes]) -> str:
 
 # -- files ------------------------------------------------------------------------------------
 
+_Size = Annotated[int, Form("size from 1 to 65536", lambda size: 0 < size <= 65536)]
+_Time = Annotated[float, Form("time in microseconds", lambda time: 0 <= time < 1e12)]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What a file says of a kernel; null stands for an infinite time, which JSON lacks."""
+
+    tile: tuple[_Size, _Size] | None
+    groups: tuple[tuple[_Size, _Size, _Size], ...]
+    microseconds: _Time | None
+    before: _Time | None
+
+
+@dataclass(frozen=True)
+class _File:
+    device: str
+    kernels: Mapping[str, Any]
+
 
 def read_table(path: Path) -> Table:
     """Read a table from its file (OptionError)."""
     text = read_text(path, "the tuning table", OptionError)
     try:
-        return _table(json.loads(text))
+        found = typed(_File, json.loads(text))
+        return Table(found.device, {key: _timing(key, each) for key, each in found.kernels.items()})
     except (ValueError, RecursionError) as error:
         raise OptionError(
             f"{path} is not a tuning table: {error}; tune again into a new file"
         ) from error
 
 
-def _table(content: Any) -> Table:
-    device, kernels = _fields(content, "the file", "device", "kernels")
-    if not isinstance(device, str) or not isinstance(kernels, dict):
-        raise ValueError("device must be a string and kernels an object")
-    return Table(device, {key: _timing(entry, key) for key, entry in kernels.items()})
-
-
-def _fields(value: Any, name: str, *wanted: str) -> list[Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} must be an object with the fields {', '.join(wanted)}")
-    missing = [field for field in wanted if field not in value]
-    if missing:
-        raise ValueError(f"{name} lacks {', '.join(missing)}")
-    return [value[field] for field in wanted]
-
-
-def _timing(entry: Any, key: str) -> Timing:
-    fields = ("tile", "groups", "microseconds", "before")
-    tile, groups, *times = _fields(entry, f"kernel {key!r}", *fields)
-    if not isinstance(groups, list):
-        raise ValueError(f"kernel {key!r}: groups is {groups!r}, but must be a list")
-    sizes = Sizes(
-        None if tile is None else _sizes(tile, 2, key),  # type: ignore[arg-type]
-        tuple(_sizes(group, 3, key) for group in groups),  # type: ignore[misc]
-    )
-    return Timing(sizes, *(_seconds(time, key) for time in times))
-
-
-def _sizes(value: Any, count: int, key: str) -> tuple[int, ...]:
-    if not isinstance(value, list) or len(value) != count:
-        raise ValueError(f"kernel {key!r}: {value!r} is not a list of {count} sizes")
-    if not all(type(size) is int and 0 < size <= 65536 for size in value):
-        raise ValueError(f"kernel {key!r}: the sizes {value!r} must be integers from 1 to 65536")
-    return tuple(value)
-
-
-def _seconds(value: Any, key: str) -> float:
-    """Seconds from microseconds; null stands for infinity, which JSON lacks."""
-    if value is None:
-        return inf
-    if type(value) not in (int, float) or not 0 <= value < 1e12:
-        raise ValueError(f"kernel {key!r}: {value!r} is not a time in microseconds")
-    return float(value) / 1e6
+def _timing(key: str, entry: object) -> Timing:
+    try:
+        found = typed(_Entry, entry)
+    except ValueError as error:
+        raise ValueError(f"kernel {key!r}: {error}") from error
+    each = (found.microseconds, found.before)
+    return Timing(Sizes(found.tile, found.groups), *(inf if t is None else t / 1e6 for t in each))
 
 
 def write_table(table: Table, path: Path) -> None:

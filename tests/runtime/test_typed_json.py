@@ -24,6 +24,7 @@ class Whole:
     by_name: Mapping[str, Part]
     other: Any
     tags: tuple[str, ...] = ()
+    pair: tuple[int, float] | None = None
 
 
 WHOLE: dict[str, Any] = {
@@ -37,6 +38,8 @@ def test_a_record_with_others_in_it() -> None:
     assert found == Whole("a", 3.0, (Part(5),), {"b": Part(7)}, [None])
     assert type(found.seconds) is float
     assert typed(Whole, {**WHOLE, "tags": ["c"]}).tags == ("c",)
+    assert typed(Whole, {**WHOLE, "pair": [1, 2]}).pair == (1, 2.0)
+    assert typed(Whole, {**WHOLE, "pair": None}).pair is None
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,8 @@ def test_a_record_with_others_in_it() -> None:
         ({"parts": [{"size": 1.5}]}, "wrong type of size"),
         ({"by_name": {"b": {"size": 0}}}, "0 is not a size"),
         ({"tags": [None]}, "wrong type of tags"),
+        ({"pair": [1]}, "wrong type of pair"),
+        ({"pair": ["1", 2]}, "wrong type of pair"),
     ],
 )
 def test_what_is_refused(changed: dict[str, Any], message: str) -> None:

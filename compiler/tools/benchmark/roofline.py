@@ -30,6 +30,7 @@ from ....runtime.cache.binaries import device_key
 from ....runtime.cache.private_files import replace_file
 from ....runtime.launch.device import DeviceInfo
 from ....runtime.plan.records import Dispatch
+from ....runtime.typed_json import typed
 from ... import pipeline
 from ...emit.compiled_model import CompiledModel
 from ...ir import Array, Graph, Op, Origin, Tensor
@@ -207,6 +208,17 @@ def _inputs(session: runtime.Session) -> list[Array]:
 
 
 @dataclass(frozen=True)
+class _Stored:
+    """The content of such a file."""
+
+    device: str
+    date: str
+    kernels: str
+    """A digest of the measured ones."""
+    roofline: Roofline
+
+
+@dataclass(frozen=True)
 class KeptRoofline:
     """A roofline and where it is stored."""
 
@@ -241,22 +253,14 @@ def _digest(*models: CompiledModel) -> str:
 
 
 def _read(file: Path, kernels: str) -> KeptRoofline | None:
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if content["kernels"] == kernels:
-            found = content["roofline"]
-            copies = tuple((int(size), float(speed)) for size, speed in found["copies"])
-            roofline = Roofline(float(found["flops"]), copies, float(found["dispatch"]))
-            return KeptRoofline(roofline, str(content["date"]), file)
+    with suppress(OSError, ValueError):
+        found = typed(_Stored, json.loads(file.read_text(encoding="utf-8")))
+        if found.kernels == kernels:
+            return KeptRoofline(found.roofline, found.date, file)
     return None
 
 
 def _write(kept: KeptRoofline, device: str, kernels: str) -> None:
-    content = {
-        "device": device,
-        "date": kept.date,
-        "kernels": kernels,
-        "roofline": asdict(kept.roofline),
-    }
+    content = _Stored(device, kept.date, kernels, kept.roofline)
     kept.file.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(kept.file, json.dumps(content, indent=1).encode())
+    replace_file(kept.file, json.dumps(asdict(content), indent=1).encode())

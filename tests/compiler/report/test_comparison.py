@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tflgpu.compiler.report.comparison import Compared, compare
 from tflgpu.compiler.report.profile import Profile, Time
 
@@ -11,7 +9,7 @@ from tflgpu.compiler.report.profile import Profile, Time
 def profile(*kernels: tuple[str, tuple[int, ...], float], parts: tuple[Time, ...] = ()) -> Profile:
     """A profile of kernels with these labels, operators and times."""
     times = tuple(Time(*kernel) for kernel in kernels)
-    return Profile(Path("p.json"), "m.tflite", "a device", "opencl", "gpu", 1.0, times, parts)
+    return Profile("m.tflite", "a device", "opencl", "gpu", 1.0, times, parts)
 
 
 def test_the_same_kernels() -> None:
