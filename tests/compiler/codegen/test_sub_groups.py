@@ -65,7 +65,7 @@ def test_sub_groups_add_up_what_their_work_items_have(tmp_path: Path) -> None:
     program = built(compiled)
     assert sum(WORD in text for text in program.sources.values()) == 7
     for device in devices():
-        if EXTENSION in device.extensions:
+        if EXTENSION in device.limits.extensions:
             check(run(program, str(device), tmp_path, compiled.inputs), compiled)
 
 
@@ -84,7 +84,7 @@ def test_kernels_for_vulkan_agree_with_litert(
 def test_a_device_without_them_says_so(tmp_path: Path) -> None:
     plan = pipeline.write(built(shared_by_groups()), tmp_path)
     for device in devices():
-        if EXTENSION not in device.extensions:
+        if EXTENSION not in device.limits.extensions:
             with pytest.raises(PlanError, match=f"it needs {EXTENSION}, which this device lacks"):
                 load(plan, device=str(device))
 
