@@ -87,6 +87,7 @@ OUTSIDE = {
         "runtime.late_names",
         "runtime.printable",
         "runtime.errors",
+        "runtime.typed_json",
         "runtime.plan",
         "runtime.cache",
     ),
