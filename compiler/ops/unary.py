@@ -15,8 +15,7 @@ _ARITHMETIC = (*FLOATS, *INTEGERS)
 
 def _gelu(f: Any, a: Any, *, approximate: bool = False) -> Any:
     if f.wide:
-        gap = f.quick_tanh_gelu_gap if approximate else f.quick_gelu_gap
-        return f.at_least(a, 0.0) - gap(a)
+        return f.quick_tanh_gelu(a) if approximate else f.quick_gelu(a)
     if approximate:
         # a * (1 + tanh(t)) / 2, where (1 + tanh(t)) / 2 is 1 / (1 + exp(-2 * t))
         return a / (1.0 + f.exp(-1.5957691 * (a + 0.044715 * a * a * a)))
