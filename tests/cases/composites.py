@@ -1,4 +1,4 @@
-"""Operators that stand for many: detection, transforms, experts."""
+"""Operators that stand for many: detection, transforms, sound, experts."""
 
 from __future__ import annotations
 
@@ -59,6 +59,29 @@ def transforms() -> Iterator[Case]:
             yield Case(part, f"of {shape} over {size}", call(part, spectrum))
 
 
+def rotations() -> Iterator[Case]:
+    """Also by matrices that are products of two."""
+    for shape, size in (((3, 8), 4), ((2, 3, 64), 64), ((1, 5, 768), 256), ((7, 1), 1)):
+        options = bytes(flexbuffers.Dumps({"hadamard_size": size, "random_binary_vector": [1] * 4}))
+        value = Call("aeq.hadamard_rotation", (x(*shape),), {"custom_options": options})
+        yield Case("aeq.hadamard_rotation", f"{size} of {shape}", value)
+
+
+def sounds() -> Iterator[Case]:
+    for samples, window, stride, squared in ((400, 64, 32, True), (250, 50, 75, False)):
+        sizes = {"window_size": window, "stride": stride, "magnitude_squared": squared}
+        raw = {"custom_options": bytes(flexbuffers.Dumps(sizes))}
+        for channels in (1, 3):
+            value = Call("AudioSpectrogram", (x(samples, channels),), raw)
+            yield Case("AudioSpectrogram", f"{window} of {samples}, {channels} channels", value)
+    for lowest, highest, bands in ((20, 4000, 40), (300, 7999, 11)):
+        limits = {"lower_frequency_limit": lowest, "upper_frequency_limit": highest}
+        sizes = {"filterbank_channel_count": bands, "dct_coefficient_count": 10}
+        raw = {"custom_options": bytes(flexbuffers.Dumps({**limits, **sizes}))}
+        value = Call("Mfcc", (x(2, 5, 129, draw="positive"), ints(16000)), raw)
+        yield Case("Mfcc", f"{bands} bands from {lowest} to {highest} Hz", value)
+
+
 def experts() -> Iterator[Case]:
     """Two of three experts for each of seven tokens."""
     for activation in ("gelu", "gelu_tanh"):
@@ -70,4 +93,4 @@ def experts() -> Iterator[Case]:
         yield Case("moe", activation, Call("moe", (*routing, *matrices), raw))
 
 
-TABLES = (suppressions, detections, transforms, experts)
+TABLES = (suppressions, detections, transforms, rotations, sounds, experts)

@@ -40,8 +40,11 @@ _UNKNOWN = "LiteRT's interpreter does not know it"
 
 _LISTS = ("compiler/rewrites/decompose/test_tensor_list.py", "LiteRT leaves lists to TensorFlow")
 
+_SIZES = ("cases/composites.py", "its shapes all follow from a few sizes")
+
 ELSEWHERE: dict[str, tuple[str, str]] = {
     "ASSIGN_VARIABLE": _VARIABLES,
+    "AudioSpectrogram": _SIZES,
     "CALL_ONCE": _VARIABLES,
     "DENSIFY": ("compiler/frontend/test_sparsity.py", "the writer writes no sparse constants"),
     "FlexTensorListReserve": _LISTS,
@@ -51,6 +54,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "LiteRtMaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
     "MaxPoolingWithArgmax2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
     "MaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
+    "Mfcc": _SIZES,
     "READ_VARIABLE": _VARIABLES,
     "Resampler": ("compiler/ops/test_resampler.py", _UNKNOWN),
     "STABLEHLO_COMPARE": ("cases/stablehlo.py", _UNKNOWN),
@@ -65,6 +69,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "STABLEHLO_SORT": ("cases/sorts.py", _UNKNOWN),
     "VAR_HANDLE": _VARIABLES,
     "WHILE": _SUBGRAPHS,
-    "moe": ("cases/composites.py", "its shapes all follow from a few sizes"),
+    "aeq.hadamard_rotation": _SIZES,
+    "moe": _SIZES,
 }
 """Operators without a generator: the file below tests/ that tests them, and why."""

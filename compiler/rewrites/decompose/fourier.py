@@ -34,21 +34,21 @@ def _transform(here: Decomposition, op: Op) -> tuple[Tensor, Tensor]:
     """Real and imaginary part: a transform along rows, then along columns if there are several."""
     signal = op.operand(0)
     rows, columns = lengths(op)
-    cosines, sines = _waves(columns // 2 + 1, columns, signal.shape[-1])
-    real, imaginary = _product(here, signal, cosines), _product(here, signal, -sines)
+    cosines, sines = waves(columns // 2 + 1, columns, signal.shape[-1])
+    real, imaginary = product(here, signal, cosines), product(here, signal, -sines)
     height = signal.shape[-2]
     if rows == height == 1:
         return real, imaginary
     rank = len(signal.shape)
     swapped = (*range(rank - 2), rank - 1, rank - 2)
-    cosines, sines = _waves(rows, rows, height)
+    cosines, sines = waves(rows, rows, height)
     real, imaginary = here.transpose(real, swapped), here.transpose(imaginary, swapped)
-    both = here.add("ADD", _product(here, real, cosines), _product(here, imaginary, sines))
-    rest = here.add("SUB", _product(here, imaginary, cosines), _product(here, real, sines))
+    both = here.add("ADD", product(here, real, cosines), product(here, imaginary, sines))
+    rest = here.add("SUB", product(here, imaginary, cosines), product(here, real, sines))
     return here.transpose(both, swapped), here.transpose(rest, swapped)
 
 
-def _waves(frequencies: int, period: int, samples: int) -> tuple[Array, Array]:
+def waves(frequencies: int, period: int, samples: int) -> tuple[Array, Array]:
     """Cosines and sines [frequencies, samples], zero for samples past the period."""
     products = np.outer(np.arange(frequencies), np.arange(samples)) % period
     angles = products * (2 * np.pi / period)
@@ -56,7 +56,8 @@ def _waves(frequencies: int, period: int, samples: int) -> tuple[Array, Array]:
     return np.cos(angles) * inside, np.sin(angles) * inside
 
 
-def _product(here: Decomposition, tensor: Tensor, matrix: Array) -> Tensor:
+def product(here: Decomposition, tensor: Tensor, matrix: Array) -> Tensor:
+    """The rows of a tensor times a constant matrix [outputs, inputs]."""
     flat = here.reshape(tensor, (-1, tensor.shape[-1]))
     result = here.add("FULLY_CONNECTED", flat, here.constant(matrix))
     return here.reshape(result, (*tensor.shape[:-1], matrix.shape[0]))

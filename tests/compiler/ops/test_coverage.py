@@ -11,6 +11,7 @@ from tflgpu.compiler.tflite_schema import OPERATORS
 
 OWN = "tflgpu."
 CUSTOM = {
+    "AudioSpectrogram",
     "Convolution2DTransposeBias",
     "FlexTensorListReserve",
     "FlexTensorListSetItem",
@@ -18,11 +19,13 @@ CUSTOM = {
     "LiteRtMaxUnpooling2D",
     "MaxPoolingWithArgmax2D",
     "MaxUnpooling2D",
+    "Mfcc",
     "Resampler",
     "TFLite_Detection_PostProcess",
+    "aeq.hadamard_rotation",
     "moe",
 }
-"""Custom operators of MediaPipe, TensorFlow, the object detection API and language models."""
+"""Custom operators of LiteRT, MediaPipe, TensorFlow, object detection and language models."""
 
 
 ELSEWHERE = {
