@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import call, known, typed, w, x, xi
+from graphs import Value, call, known, typed, w, x, xi
 
 from .case import Case
 
@@ -108,6 +108,19 @@ def selections() -> Iterator[Case]:
         yield Case("SELECT_V2", f"{chooser}, {first}, {second}", value)
     masked = call("SELECT_V2", typed("bool", "LESS", x(2, 5, 7), x(2, 1, 7)), x(2, 5, 7), w())
     yield Case("SELECT_V2", "where less", call("RELU", masked))
+    yield Case("SELECT_V2", "of rows of one tensor", _written(x(2, 5, 7), x(2, 1, 7), x(2, 5, 7)))
+    integers = [xi(*shape, dtype="int32") for shape in ((5,), (1,), (5,))]
+    yield Case("SELECT_V2", "of elements of one tensor", _written(*integers))
+
+
+def _written(tensor: Value, row: Value, rows: Value) -> Value:
+    """A tensor of which rows have been replaced."""
+    sources = ((row, [1]), (rows, [2, 3]), (known(np.zeros((), row.dtype)), [0]), (row, [3]))
+    axes = (5, *(1 for _ in tensor.shape[2:]))
+    for source, places in sources:
+        condition = known(np.isin(np.arange(5), places).reshape(axes))
+        tensor = typed(row.dtype, "SELECT_V2", condition, source, tensor)
+    return tensor
 
 
 TABLES = (

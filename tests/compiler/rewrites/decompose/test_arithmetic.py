@@ -38,6 +38,26 @@ DECOMPOSITIONS = {
         y = SELECT_V2(y/reshape0.0, a, b)
         """,
     ),
+    "SELECT_V2": (
+        """
+        input t float32[1,5,3]
+        input a float32[1,1,3]
+        input b float32[1,5,3]
+        constant first bool[5,1] = 0, 1, 0, 0, 0
+        constant second bool[1,5,1] = 0, 1, 1, 1, 0
+        constant zero float32[] = 0
+        constant third bool[1,5,1] = 1, 0, 0, 0, 0
+        u = SELECT_V2(first, a, t)
+        v = SELECT_V2(second, b, u)
+        w = SELECT_V2(third, zero, v)
+        y = SELECT_V2(first, a, w)
+        """,
+        """
+        y/slice3.0 = SLICE(b, y/constant2, y/constant3)
+        y/slice6.0 = SLICE(t, y/constant5, y/constant6)
+        y = CONCATENATION(y/constant1, a, y/slice3.0, y/slice6.0) axis=1
+        """,
+    ),
     "FILL": (
         """
         input v float32[1]
