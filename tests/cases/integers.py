@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from graphs import Value, call, known, typed, w, x, xi
 
+from tflgpu.compiler.ir import Shape
+
 from .case import Case
 
 BROADCASTS = (
@@ -108,18 +110,19 @@ def selections() -> Iterator[Case]:
         yield Case("SELECT_V2", f"{chooser}, {first}, {second}", value)
     masked = call("SELECT_V2", typed("bool", "LESS", x(2, 5, 7), x(2, 1, 7)), x(2, 5, 7), w())
     yield Case("SELECT_V2", "where less", call("RELU", masked))
-    yield Case("SELECT_V2", "of rows of one tensor", _written(x(2, 5, 7), x(2, 1, 7), x(2, 5, 7)))
-    integers = [xi(*shape, dtype="int32") for shape in ((5,), (1,), (5,))]
-    yield Case("SELECT_V2", "of elements of one tensor", _written(*integers))
+    rows = _written(x(2, 5, 7), x(2, 1, 7), x(2, 5, 7), (5, 1), "float32")
+    yield Case("SELECT_V2", "of rows of one tensor", rows)
+    line, one, other = (xi(*shape, dtype="int32") for shape in ((5,), (1,), (5,)))
+    elements = _written(line, one, other, (5,), "int32")
+    yield Case("SELECT_V2", "of elements of one tensor", elements)
 
 
-def _written(tensor: Value, row: Value, rows: Value) -> Value:
-    """A tensor of which rows have been replaced."""
-    sources = ((row, [1]), (rows, [2, 3]), (known(np.zeros((), row.dtype)), [0]), (row, [3]))
-    axes = (5, *(1 for _ in tensor.shape[2:]))
+def _written(tensor: Value, row: Value, rows: Value, along: Shape, dtype: str) -> Value:
+    """A tensor of 5 rows, of which all but the last are replaced, by conditions of this shape."""
+    sources = ((row, [1]), (rows, [2, 3]), (known(np.zeros((), dtype)), [0]), (row, [3]))
     for source, places in sources:
-        condition = known(np.isin(np.arange(5), places).reshape(axes))
-        tensor = typed(row.dtype, "SELECT_V2", condition, source, tensor)
+        condition = known(np.isin(np.arange(5), places).reshape(along))
+        tensor = typed(dtype, "SELECT_V2", condition, source, tensor)
     return tensor
 
 
