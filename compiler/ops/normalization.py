@@ -159,6 +159,9 @@ MOST_SLICES = 8
 MOST_CHAINS = 4
 """How many sums of the pixels of a block are made at a time, so that none waits for another."""
 
+FEW = 4
+"""Fewer work-items than this part of those that keep a processor busy are few."""
+
 MOST_ROWS = 32
 """How many pixels are a block, at most: their squared distances from the first of them are at most
 as many times the variance, so that few of its digits cancel."""
@@ -202,12 +205,17 @@ def items_of_groups(op: Op, target: Target) -> int:
     return batches * slice_count(groups, target) if size == 1 else 0
 
 
-def _groups(op: Op, target: Target) -> Launch:
-    """A work-item takes the groups that fill whole slices together."""
+def _groups(op: Op, target: Target, pairs: bool = True) -> Launch:
+    """A work-item takes the groups that fill whole slices together, or with `pairs` two of these if
+    enough work-items remain, as neighbouring lines of the cache are read and written faster.
+    """
     sizes = pixel_groups(op)
     assert sizes is not None
     batches, pixels, groups, size = sizes
-    together = lcm(size, target.lanes)
+    together, pair = lcm(size, target.lanes), 2 * target.lanes
+    busy = FEW * batches * groups * size >= pair * target.device.work_items
+    if pairs and together < pair and groups * size % pair == 0 and busy:
+        together = pair
     parts, slices = groups * size // together, together // target.lanes
     rows = max(rows for rows in range(1, MOST_ROWS + 1) if pixels % rows == 0)
     lines = _lines(op)
@@ -232,7 +240,7 @@ def _groups(op: Op, target: Target) -> Launch:
 
 
 def _sliced_groups(op: Op, target: Target) -> Launch:
-    launch = _groups(op, target)
+    launch = _groups(op, target, pairs=False)
     return replace(launch, grid=(1, 1, launch.variables["items"]), flatten=True)
 
 
