@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 from ..runtime.cache.folder import variant_folder
 from ..runtime.errors import TflgpuWarning
@@ -60,6 +61,12 @@ Observer = Callable[[str, Graph], None]
 """Called with "read" or the name of a rewrite, and the graph after it."""
 
 
+Unfit = Mapping[int, Finding]
+"""Operators that LiteRT runs because their kernels do not fit the device, by index."""
+
+T = TypeVar("T")
+
+
 def unobserved(stage: str, graph: Graph) -> None:
     """An `Observer` that does nothing."""
 
@@ -90,19 +97,13 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     target = target_of(options)
     sizing = TableSizing(table, target) if table else Sizing()
     choices = each_choice(model, options)
-    unfit: dict[int, Finding] = {}
-    while True:
+
+    def attempt(unfit: Unfit) -> CompiledModel:
         chosen = (select(model, choice, target, progress, unfit=unfit) for choice in choices)
-        try:
-            compiled = generate_plan(
-                chosen, options, target, _name(model), digest, sizing, progress, choices
-            )
-            break
-        except UnfitKernelError as error:
-            found = {finding.index: finding for finding in error.findings}
-            if options.fallback == "none" or found.keys() <= unfit.keys():
-                raise
-            unfit |= found
+        name = _name(model)
+        return generate_plan(chosen, options, target, name, digest, sizing, progress, choices)
+
+    compiled = fitting(options, attempt)
     metadata, fault = _metadata(model)
     if fingerprint(model) != digest:
         name = compiled.plan.model
@@ -112,6 +113,22 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     return replace(compiled, plan=replace(compiled.plan, metadata=metadata))
 
 
+def fitting(options: Options, attempt: Callable[[Unfit], T]) -> T:
+    """What an attempt returns, made again if kernels do not fit the device.
+
+    UnfitKernelError if LiteRT may not run their operators.
+    """
+    unfit: dict[int, Finding] = {}
+    while True:
+        try:
+            return attempt(unfit)
+        except UnfitKernelError as error:
+            found = {finding.index: finding for finding in error.findings}
+            if options.fallback == "none" or found.keys() <= unfit.keys():
+                raise
+            unfit |= found
+
+
 def select(
     model: Model,
     options: Options,
@@ -119,13 +136,12 @@ def select(
     progress: Progress = silent,
     observe: Observer = unobserved,
     events: list[Event] | None = None,
-    unfit: Mapping[int, Finding] = MappingProxyType({}),
+    unfit: Unfit = MappingProxyType({}),
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
     The options are those of a single choice. Events are appended to `events`, if given,
-    even if an UnsupportedError is raised. `unfit` says, by index, which operators LiteRT runs
-    because their kernels would not fit the device.
+    even if an UnsupportedError is raised.
     """
     events = [] if events is None else events
     _check_passes(options.disable_passes)

@@ -12,11 +12,19 @@ from ..errors import Finding, UnsupportedError
 from ..events import Event
 from ..frontend.model_file import Model
 from ..ir import Graph, Origin
-from ..memory.arrange import arrange
 from ..options import Options
-from ..pipeline import Observer, Selected, select, target_of, unobserved
+from ..pipeline import (
+    Observer,
+    Selected,
+    Unfit,
+    fitting,
+    generate_plan,
+    select,
+    target_of,
+    unobserved,
+)
 from ..progress import Progress
-from ..sizing.sizes import SizedOp, size_operators
+from ..sizing.sizes import SizedOp, Sizing, size_operators
 from ..target import Target
 
 
@@ -98,39 +106,42 @@ def dump_to(folder: Path) -> Observer:
 def explain(
     model: Model, options: Options, progress: Progress, dump: Path | None = None
 ) -> Explanation:
-    """Compile a model up to the generation of kernels, and return the decisions.
+    """Compile a model for a single choice of input shapes, and return the decisions.
 
     With `dump` the graph after each rewrite is written into that folder as text (OSError). Raises
     what `pipeline.build` raises, except UnsupportedError, whose findings are returned.
     """
     target = target_of(options)
-    write = dump_to(dump) if dump else unobserved
     events: list[Event] = []
     operators = 0
 
-    def observe(stage: str, graph: Graph) -> None:
-        nonlocal operators
-        operators = len(graph) if stage == "read" else operators
-        write(stage, graph)
+    def attempt(unfit: Unfit) -> Explanation:
+        write = dump_to(dump) if dump else unobserved
+        events.clear()
+
+        def observe(stage: str, graph: Graph) -> None:
+            nonlocal operators
+            operators = len(graph) if stage == "read" else operators
+            write(stage, graph)
+
+        selected = select(model, options, target, progress, observe, events, unfit)
+        sized = size_operators(selected.graph, selected.choice, target)
+        choices = tuple(implementation_choices(selected, sized, target))
+        compiled = generate_plan([selected], options, target, "model", "", Sizing(), progress)
+        return Explanation(
+            target.device.name,
+            operators,
+            compiled.events,
+            (),
+            choices,
+            selected.fallback,
+            no_half=_no_half(target),
+        )
 
     try:
-        selected = select(model, options, target, progress, observe, events)
+        return fitting(options, attempt)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
-    progress("arrange", 0, 1)
-    sized = size_operators(selected.graph, selected.choice, target)
-    choices = tuple(implementation_choices(selected, sized, target))
-    gaps = not options.keep_intermediates
-    events += arrange(selected.graph, sized, selected.storages, target, gaps).events
-    return Explanation(
-        target.device.name,
-        operators,
-        tuple(events),
-        (),
-        choices,
-        selected.fallback,
-        no_half=_no_half(target),
-    )
 
 
 def _no_half(target: Target) -> str:

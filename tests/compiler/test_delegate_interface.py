@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from graphs import Call, Value, call, known, model, w, x
+from graphs import Call, Value, call, known, model, number, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, api, pipeline
@@ -111,6 +111,17 @@ def test_one_check_decides_what_runs() -> None:
     with pytest.raises(UnsupportedError) as caught:
         pipeline.build(mixed(), options)
     assert caught.value.findings == explain(mixed(), options, silent).findings
+
+
+def test_kernels_that_do_not_fit_are_explained() -> None:
+    """What only the finished kernels show, here loops that the driver would end."""
+    long = model({"y": call("CUMSUM", x(1, 70_000), number(1, "int32"))}).content
+    options = Options(device="llvmpipe", target="glsl", fallback="none")
+    with pytest.raises(UnsupportedError) as caught:
+        pipeline.build(long, options)
+    assert caught.value.findings == explain(long, options, silent).findings
+    moved = explain(long, replace(options, fallback="litert"), silent)
+    assert (moved.fallback, moved.findings) == (caught.value.findings, ())
 
 
 def test_every_unsupported_operator_is_named() -> None:
