@@ -33,7 +33,7 @@ def separated(op: Op, known: Callable[[Tensor], Sizes]) -> tuple[Sizes, ...] | N
     adjoint_x, adjoint_y = _adjoints(op)
     result = (batch, rows[adjoint_x], columns[not adjoint_y])
     y = regroup(result, op.output.shape)
-    return y and ((batch_of_x, *rows), (batch, *columns), result, y)
+    return None if y is None else ((batch_of_x, *rows), (batch, *columns), result, y)
 
 
 def separate(graph: Graph, op: Op, shapes: Sequence[Shape]) -> Op:
