@@ -134,6 +134,15 @@ def functions() -> Iterator[Case]:
         taken = positive if "SQRT" in operator else anything
         value = quantized(operator, taken, dtype="int16", scale=0.0005)
         yield row("functions", f"{operator} int16", value)
+    steep = (("EXP", 0.0246, 14806.5), ("LOG", 0.018949974, 0.00011490193))
+    rounded = (("GELU", 4.1903354e-06, 4.1903354e-06), ("RSQRT", 6.7898923e-06, 0.00036721))
+    for operator, scale, step in (*steep, *rounded):
+        taken = xq(40000, dtype="int16", scale=scale)
+        if operator == "RSQRT":
+            least = known(np.array(1, np.int16), affine(scale))
+            taken = quantized("MAXIMUM", taken, least, dtype="int16", scale=scale)
+        value = quantized(operator, taken, dtype="int16", scale=step)
+        yield row("functions", f"{operator} int16 from {scale} to {step}", value)
     for dtype, zero in ALL:
         for alpha in (0.3, -0.2, 0.0001):
             operand = xq(5, 257, dtype=dtype, zero=zero)

@@ -143,7 +143,7 @@ def all_results(
     scale: float,
     real: type[np.float32] | type[np.float64] = np.float64,
 ) -> Array:
-    """What the lines give for each int16, of shape [65536] and dtype int64.
+    """What the lines give for each int16, of shape [65536] and dtype int64; sums wrap.
 
     The integers stand for evenly spaced numbers from `low` to `high`; results are `scale` times the
     function, computed in the type `real`.
@@ -166,4 +166,5 @@ def all_results(
     places = np.arange(MOST - LEAST + 1)
     first, part = places >> 7, places & 127
     slopes = np.diff(table).astype(np.int16).astype(np.int64)
-    return np.asarray(table[first] + ((slopes[first] * part + 64) >> 7))
+    sums = table[first] + ((slopes[first] * part + 64) >> 7)
+    return np.asarray(sums.astype(np.int16).astype(np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import erf
+from math import erf, erfc
 
 import numpy as np
 
@@ -25,8 +25,19 @@ def _logistic(x: Array) -> Array:
 def _gelu(x: Array, lowering: Lowering) -> Array:
     if lowering.op.attrs.get("approximate"):
         inner = np.float32(0.79788456) * (x + np.float32(0.044715) * x * x * x)
-        return np.asarray(np.float32(0.5) * x * (1 + np.tanh(inner)))
+        return np.asarray(
+            np.float32(0.5) * x * (1 + np.tanh(inner, dtype=np.float64).astype(np.float32))
+        )
     return np.asarray(np.float32(0.5) * x * (1 + np.vectorize(erf)(x * np.float32(0.70710678))))
+
+
+def _gelu_of_int16(x: Array, lowering: Lowering) -> Array:
+    """LiteRT's own, in float32, where XNNPACK has erf."""
+    x = x.astype(np.float32)
+    if lowering.op.attrs.get("approximate"):
+        return _gelu(x, lowering)
+    places = x * np.float32(-0.70710678)
+    return np.asarray(np.float32(0.5) * x * np.vectorize(erfc)(places).astype(np.float32))
 
 
 NEAREST_EVEN: dict[str, Function] = {
@@ -45,9 +56,9 @@ HALF_AWAY: dict[str, Function] = {
 
 BY_LINES: dict[str, tuple[Function, int | None]] = {
     "EXP": (HALF_AWAY["EXP"], None),
-    "GELU": (NEAREST_EVEN["GELU"], None),
+    "GELU": (_gelu_of_int16, None),
     "LOG": (HALF_AWAY["LOG"], INTEGERS["int16"][0]),
-    "RSQRT": (lambda x, lowering: 1 / np.sqrt(x), INTEGERS["int16"][1]),
+    "RSQRT": (lambda x, lowering: 1 / np.sqrt(x.astype(np.float32)), INTEGERS["int16"][1]),
 }
 """Functions of int16 that LiteRT draws as lines, and their result for 0 and negative numbers."""
 
