@@ -41,6 +41,9 @@ def arithmetic() -> Iterator[Case]:
                 yield row("arithmetic", f"{operator} {dtype} {activation}", value)
         value = quantized("ADD", first, second, dtype=dtype, scale=64.0, zero=zero)
         yield row("arithmetic", f"ADD {dtype} beyond XNNPACK", value)
+        long = xq(1, 2001, 19, dtype=dtype, scale=0.03), xq(2001, 19, dtype=dtype, scale=0.07)
+        value = quantized("ADD", *long, dtype=dtype, scale=0.1, zero=zero)
+        yield row("arithmetic", f"ADD {dtype} of shapes that differ in an axis of 1", value)
         scale = 0.03 * 0.07 * (16384 if dtype == "int16" else 64)
         for situation, factor in (("", 1.0), (" beyond XNNPACK", 2.0**15)):
             value = quantized(

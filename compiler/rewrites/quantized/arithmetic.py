@@ -50,10 +50,11 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
         raise lowering.undefined_shift(-back.exponent)
     operands = [lowering.centered(first), lowering.centered(second)]
     name = "tflgpu.requantize_sum_rounded_twice"
-    if result.dtype == "int16" and sign > 0 and first.shape == second.shape:
+    broadcasts = first.elements != second.elements or first.elements != result.elements
+    if result.dtype == "int16" and sign > 0 and not broadcasts:
         # LiteRT's code for NEON, which x86 runs translated, rounds these operands once.
         name = "tflgpu.requantize_sum_of_blocks"
-        operands.append(lowering.constant(beyond_blocks(first.shape, SUM_BLOCK)))
+        operands.append(lowering.constant(beyond_blocks(result.shape, SUM_BLOCK)))
     other = other._replace(multiplier=sign * other.multiplier)
     bounds = lowering.bounds(result, half_away)
     numbers: dict[str, Any] = {"left": left, "first": one, "second": other, "back": back}
