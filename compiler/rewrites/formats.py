@@ -8,19 +8,17 @@ image    becomes    picture (uint8)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError
 from ..formats import RESIZES, PictureFormat, ScoresFormat, input_format, output_format
-from ..ir import Array, Graph, Op, Shape, Tensor, constant
+from ..ir import Array, Graph, Op, Tensor, constant
+from ..ops import OPS
 from ..ops.centered import FROM_CENTERED
 from ..ops.read_picture import ADD_ALPHA, READ_PICTURE
-
-NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 
 Formats = Sequence[tuple[str, str]]
 """Names of inputs or outputs with their formats."""
@@ -59,27 +57,11 @@ class _Chain:
     def __init__(self, graph: Graph, name: str, index: int) -> None:
         self._graph, self._name, self._index = graph, name, index
 
-    def add(
-        self,
-        operator: str,
-        operands: Sequence[Tensor],
-        shape: Shape,
-        dtype: str = "float32",
-        attrs: Mapping[str, Any] = NO_ATTRS,
-    ) -> Tensor:
+    def add(self, operator: str, *operands: Tensor, dtype: str = "float32", **attrs: Any) -> Tensor:
         """The result of a new operator."""
-        result = Tensor(f"{self._name}/{operator.removeprefix('tflgpu.').lower()}", shape, dtype)
-        return self.finish(operator, operands, result, attrs)
-
-    def finish(
-        self,
-        operator: str,
-        operands: Sequence[Tensor],
-        result: Tensor,
-        attrs: Mapping[str, Any] = NO_ATTRS,
-    ) -> Tensor:
-        """Add an operator that computes `result`, a tensor that is there already."""
-        self._graph.add(Op(operator, operands, (result,), attrs, self._index))
+        result = Tensor(f"{self._name}/{operator.removeprefix('tflgpu.').lower()}", (), dtype)
+        op = self._graph.add(Op(operator, operands, (result,), attrs, self._index))
+        (result.shape,) = OPS[operator].infer(op)
         return result
 
 
@@ -135,14 +117,13 @@ class _Pictures:
             )
         attrs: dict[str, Any] = dict(zip(("top", "left", "height", "width"), part, strict=True))
         attrs |= {"rows": rows, "columns": columns, "channels": channels, "resize": resize}
-        value = self._chain.add(READ_PICTURE, [picture], image.shape, attrs=attrs)
+        value = self._chain.add(READ_PICTURE, picture, **attrs)
         if np.any(mean):
-            value = self._chain.add("SUB", [value, constant("mean", mean)], image.shape)
+            value = self._chain.add("SUB", value, constant("mean", mean))
         if np.any(std != 1):
-            inverse = constant("1 / std", np.float32(1) / std)
-            value = self._chain.add("MUL", [value, inverse], image.shape)
+            value = self._chain.add("MUL", value, constant("1 / std", np.float32(1) / std))
         if image.dtype != "float32":
-            self._chain.finish("QUANTIZE", [value], image)
+            self._graph.add(Op("QUANTIZE", (value,), (image,), {}, -1))
         else:
             self._graph.replace(image, value)
 
@@ -197,39 +178,34 @@ class _Result:
         if isinstance(chosen, PictureFormat):
             result = self._picture(what, chosen)
         elif chosen.kind == "softmax":
-            attrs = {"beta": 1.0}
-            result = self._chain.add("SOFTMAX", [self._real(what)], self._tensor.shape, attrs=attrs)
+            result = self._chain.add("SOFTMAX", self._real(what), beta=1.0)
         else:
             axis = constant("axis", np.asarray(-1, np.int32))
-            shape = self._tensor.shape[:-1]
-            result = self._chain.add("ARG_MAX", [self._tensor, axis], shape, "int32")
+            result = self._chain.add("ARG_MAX", self._tensor, axis, dtype="int32")
         self._graph.outputs[self._position] = result
 
     def _real(self, what: str) -> Tensor:
         """The output as real numbers."""
         tensor = self._tensor
         if tensor.quantization is not None:
-            return self._chain.add("DEQUANTIZE", [tensor], tensor.shape)
+            return self._chain.add("DEQUANTIZE", tensor)
         if tensor.dtype != "float32":
             raise OptionError(f"{what}: the model's output is {tensor.dtype}, not real numbers")
         return tensor
 
     def _picture(self, what: str, chosen: PictureFormat) -> Tensor:
         _check_shape(what, "output", self._tensor, chosen)
-        shape = self._tensor.shape
-        channels, value = shape[3], self._real(what)
+        channels, value = self._tensor.shape[3], self._real(what)
         std = _per_channel(f"{what}: std", chosen.std or (1.0,), channels)
         mean = _per_channel(f"{what}: mean", chosen.mean or (0.0,), channels)
         if np.any(std != 1):
-            value = self._chain.add("MUL", [value, constant("std", std)], shape)
+            value = self._chain.add("MUL", value, constant("std", std))
         if np.any(mean):
-            value = self._chain.add("ADD", [value, constant("mean", mean)], shape)
-        value = self._chain.add("ROUND", [value], shape)
+            value = self._chain.add("ADD", value, constant("mean", mean))
+        value = self._chain.add("ROUND", value)
         for name, bound in (("MAXIMUM", 0), ("MINIMUM", 255)):
-            value = self._chain.add(
-                name, [value, constant("bound", np.asarray(bound, np.float32))], shape
-            )
+            limit = constant("bound", np.asarray(bound, np.float32))
+            value = self._chain.add(name, value, limit)
         if channels < chosen.channels:
-            shape = (*shape[:3], chosen.channels)
-            value = self._chain.add(ADD_ALPHA, [value], shape)
-        return self._chain.add(FROM_CENTERED, [value], shape, "uint8", {"zero_point": 0})
+            value = self._chain.add(ADD_ALPHA, value)
+        return self._chain.add(FROM_CENTERED, value, dtype="uint8", zero_point=0)
