@@ -59,6 +59,10 @@ SLICES_AT_ONCE = 8
 """How many slices of one of many rows a work-item moves, at most: finding out where they come from
 takes as long as moving one."""
 
+MOST_SHORT_ROWS = 32
+"""How many rows that are less than a slice a work-item moves, at most: a processor follows few
+places that it reads or writes one after the other."""
+
 PAGE = 1024
 """Elements of a page of memory: 4 KB."""
 
@@ -158,6 +162,14 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 return "the elements of a row are not at equal distances"
         return no_row_slices(op, target, op.epilogue_inputs, source(op))
 
+    def in_short_rows(op: Op, target: Target) -> str | None:
+        for each in merged(op, target):
+            if isinstance(along := _short_rows(each, target.lanes), str):
+                return along
+        if op.epilogue:
+            return "its epilogue is computed in the order of the result"
+        return no_row_slices(op, target, (), source(op))
+
     def in_squares(op: Op, target: Target) -> str | None:
         for each in merged(op, target):
             if isinstance(across := _across(each, target.lanes), str):
@@ -183,6 +195,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
         Implementation("move", sliced, whole_images),
         row_major("move_columns", side_by_side, few_rows),
         row_major("move_squares", in_slices(_by_squares), in_squares),
+        row_major("move_short_rows", in_slices(_by_short_rows), in_short_rows),
         row_major("move_rows", in_slices(_by_rows), in_rows),
         row_major("move_linear", linear),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
@@ -229,14 +242,61 @@ def _by_rows(launch: Launch, source: Source, target: Target) -> Launch:
     return replace(launch, template="move/move_rows.jinja", grid=grid, variables=variables)
 
 
+def _turns_more(move: Move) -> str | None:
+    """Why a move does more than bring elements of blocks into another order; None if not."""
+    if move.fill is not None or any(axis.fold for axis in move.axes):
+        return "it does not only turn elements"
+    if len({axis.of for axis in move.axes if axis.step}) < len(move.axes):
+        return "it takes elements along a diagonal"
+    return None
+
+
+def _short_rows(source: Source, lanes: int) -> int | str:
+    """The axis along which few short rows neighbour each other, in the input or in the result;
+    otherwise what is in the way."""
+    *outer, columns = source.move.shape or (1,)
+    if more := _turns_more(source.move):
+        return more
+    *apart, within = strides(source.move, source.shape)
+    if not SHORTEST_ROW <= columns < lanes or within != 1:
+        return f"rows of {columns} elements are not short pieces of the input"
+    several = [axis for axis, size in enumerate(outer) if size > 1]
+    innermost = sorted(several, key=lambda axis: abs(apart[axis]))[:1] + several[-1:]
+    for axis in innermost:
+        if outer[axis] <= MOST_SHORT_ROWS:
+            return axis
+    return f"more than {MOST_SHORT_ROWS} rows neighbour each other"
+
+
+def _by_short_rows(launch: Launch, source: Source, target: Target) -> Launch:
+    """The launch that moves all rows along an axis in one work-item, in the order of the side where
+    these are nearer to each other."""
+    along, shape = _short_rows(source, target.lanes), source.move.shape
+    assert isinstance(along, int)
+    apart, pitch = strides(source.move, source.shape), prod(shape[along + 1 :])
+    order = [axis for axis in range(len(shape) - 1) if axis != along]
+    if abs(apart[along]) < pitch:
+        order.sort(key=lambda axis: -abs(apart[axis]))
+    items = prod(shape[:-1]) // shape[along]
+    variables = {
+        "source": source,
+        "order": order,
+        "along": along,
+        "items": items,
+        "columns": shape[-1],
+        "apart": apart[along],
+        "pitch": pitch,
+    }
+    template = "move/move_short_rows.jinja"
+    return replace(launch, template=template, grid=linear_grid(items), variables=variables)
+
+
 def _across(source: Source, lanes: int) -> int | str:
     """The axis along which a result has neighbours of the input, if slices fit there and along the
     last axis; otherwise what is in the way."""
-    axes, shape = source.move.axes, source.move.shape
-    if source.move.fill is not None or any(axis.fold for axis in axes):
-        return "it does not only turn elements"
-    if len({axis.of for axis in axes if axis.step}) < len(axes):
-        return "it takes elements along a diagonal"
+    shape = source.move.shape
+    if more := _turns_more(source.move):
+        return more
     for axis, apart in enumerate(strides(source.move, source.shape)[:-1]):
         if apart == 1 and min(shape[axis], shape[-1]) >= lanes:
             return axis

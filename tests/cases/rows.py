@@ -71,9 +71,17 @@ def turned() -> Iterator[Case]:
         ((2, 2, 7, 3, 5), (0, 1, 4, 3, 2)),
         ((1, 3, 37, 2, 32), (1, 0, 3, 4, 2)),
         ((1, 2, 1051, 1, 19), (0, 1, 3, 4, 2)),
+        ((1, 37, 3, 7, 3), (2, 0, 3, 1, 4)),
     ):
         value = transpose(x(*shape), *order)
         yield Case("TRANSPOSE", f"rows of {shape} by {order}", value)
+    heads = call("RELU", x(1, 2, 3, 37, 3))
+    joined = call("CONCATENATION", heads, x(1, 2, 3, 1, 3), axis=3)
+    turned = transpose(heads, 0, 3, 1, 2, 4)
+    both = call("ADD", call("SUM", joined, ints(3)), call("SUM", turned, ints(1)))
+    yield Case("TRANSPOSE", "short rows within longer ones", both)
+    part = call("SLICE", x(1, 2, 5, 37, 7), ints(0, 0, 1, 2, 3), ints(1, 2, 3, 33, 3))
+    yield Case("TRANSPOSE", "parts of short rows", transpose(part, 0, 3, 1, 2, 4))
     own = call("MUL", transpose(x(1, 37, 2, 5, 3), 0, 4, 2, 3, 1), x(1, 3, 2, 5, 37))
     yield Case("TRANSPOSE", "turned rows and others", call("RELU", own))
 
