@@ -65,9 +65,9 @@ def _first(name: str) -> list[str]:
 
 
 def _each(name: str) -> list[str]:
-    """The components of all names in a name."""
+    """The components of the first name in a name, with the last ones of the others."""
     first, *others = name.split(";")
-    shown = (other if _NUMBER.match(other) else "/".join(_components(other)) for other in others)
+    shown = (other if _NUMBER.match(other) else _components(other)[-1] for other in others)
     return _joined(first, "".join(f";{other}" for other in shown))
 
 

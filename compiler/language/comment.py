@@ -19,9 +19,7 @@ def in_comment(name: str) -> str:
 
     Nor can it be taken for a directive, or for a trigraph.
 
-    Of names that a converter joined, the first is taken.
-
-    >>> in_comment("a b\n*/ \\;c")
+    >>> in_comment("a b\n*/ \\")
     'a_b_*__/_'
     """
-    return re.sub(r"[^!-\[\]-~]|[#%?]", "_", name.split(";")[0]).replace("*/", "*_/")
+    return re.sub(r"[^!-\[\]-~]|[#%?]", "_", name).replace("*/", "*_/")

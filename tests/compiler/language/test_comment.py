@@ -16,7 +16,7 @@ from tflgpu.compiler.options import TargetName
     ("name", "shown"),
     [
         ("conv/Relu:0", "conv/Relu:0"),
-        ("a b;c", "a_b"),
+        ("a b;c", "a_b;c"),
         ("*/ evil", "*_/_evil"),
         ("ends with \\", "ends_with__"),
         ("\x00\n\u202e", "___"),
