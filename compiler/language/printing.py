@@ -67,7 +67,7 @@ class Printer(ABC, Generic[Variable]):
             return self._for(item)
         if isinstance(item, While):
             head = self._head("while", self._condition(item.condition))
-            return self._headed(head, self.lines(item.body))
+            return self._headed(head, self.lines(item.body), item.body.plain)
         *first, last = (f"{text};" for text in self._simple(item))
         remark = item.remark if isinstance(item, Remarked) else ""
         first_lines = [line for text in first for line in wrapped(text, self._width)]
@@ -79,7 +79,7 @@ class Printer(ABC, Generic[Variable]):
             condition = self._condition(item.condition)
             inner = self.lines(item.body)
             (step,) = self._simple(item.step)
-        loop = self._headed(f"for ({start}; {condition}; {step})", inner)
+        loop = self._headed(f"for ({start}; {condition}; {step})", inner, item.body.plain)
         return [item.hint, *loop] if item.hint else loop
 
     def _remarked(self, statement: str, remark: str) -> list[str]:
@@ -105,8 +105,8 @@ class Printer(ABC, Generic[Variable]):
         """What comes before a body that depends on a condition."""
 
     @abstractmethod
-    def _headed(self, head: str, inner: Sequence[str]) -> list[str]:
-        """A body after its head, in braces where it needs them."""
+    def _headed(self, head: str, inner: Sequence[str], short: bool) -> list[str]:
+        """A body after its head, in braces where it needs them, and on its line if it may be."""
 
     @abstractmethod
     def _if(self, item: If) -> list[str]: ...
@@ -136,6 +136,7 @@ class CPrinter(Printer[None]):
     def _start(self, declared: Declare) -> str:
         name, scope = declared.name, self._scopes[-1]
         assert name not in scope, f"a kernel declares {name} twice in a block"
+        assert name not in self._scopes[0], f"a kernel declares {name}, which is a parameter"
         scope[name] = None
         type = self._language.name_of(declared.type, self._lanes)
         size = f"[{declared.size}]" if declared.size else ""
@@ -148,12 +149,11 @@ class CPrinter(Printer[None]):
     def _head(self, word: str, condition: str) -> str:
         return f"{word} ({condition})"
 
-    def _headed(self, head: str, inner: Sequence[str]) -> list[str]:
-        """Braces are around several lines."""
-        if len(inner) > 1:
+    def _headed(self, head: str, inner: Sequence[str], short: bool) -> list[str]:
+        """Braces are around several lines, and around other statements with a head."""
+        if len(inner) > 1 or (inner and not short):
             return [*wrapped(f"{head} {{", self._width), *indented(inner), "}"]
-        short = len(head) + len(STEP) + sum(map(len, inner)) < self._width
-        if short or not inner:
+        if len(head) + len(STEP) + sum(map(len, inner)) < self._width or not inner:
             return [f"{head} {line}" for line in inner]
         return [*wrapped(head, self._width), *indented(inner)]
 
@@ -161,10 +161,9 @@ class CPrinter(Printer[None]):
         head = self._head("if", self._condition(item.condition))
         then, other = self.lines(item.then), self.lines(item.other)
         if not other:
-            return self._headed(head, then)
-        plain = all(isinstance(part.items[0], Simple) for part in (item.then, item.other))
-        if len(then) == len(other) == 1 and plain:
-            return [*self._headed(head, then), *self._headed("else", other)]
+            return self._headed(head, then, item.then.plain)
+        if len(then) == len(other) == 1 and item.then.plain and item.other.plain:
+            return [*self._headed(head, then, True), *self._headed("else", other, True)]
         opened = wrapped(f"{head} {{", self._width)
         return [*opened, *indented(then), "} else {", *indented(other), "}"]
 

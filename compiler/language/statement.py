@@ -128,6 +128,14 @@ class Statements:
         return sum(map(_length, self.items))
 
     @property
+    def plain(self) -> bool:
+        """Whether none of them has others in it."""
+        return all(
+            item.body.plain if isinstance(item, Copy) else isinstance(item, Simple)
+            for item in self.items
+        )
+
+    @property
     def iterations(self) -> int:
         """The most rounds that its loops make together; those of inner loops count each time."""
         return sum(map(_iterations, self.items))
@@ -197,7 +205,7 @@ def _flat(
     flat: list[Statement] = []
     for item in items:
         if not isinstance(item, Copy):
-            flat.append(item)
+            flat.append(_narrowed(item) if isinstance(item, If) else item)
             continue
         inner, names = _flat(item.body.items, visible | declared)
         if (names and item.repeated) or names & (declared | visible):
@@ -206,6 +214,16 @@ def _flat(
             declared |= names
             flat += inner
     return flat, declared
+
+
+def _narrowed(item: If) -> If:
+    """A condition around nothing but another one holds together with that."""
+    inner = item.then.items
+    while len(inner) == 1 and isinstance(inner[0], Copy):
+        inner = inner[0].body.items
+    if len(inner) != 1 or not isinstance(inner[0], If) or item.other.items or inner[0].other.items:
+        return item
+    return _narrowed(If(item.condition & inner[0].condition, inner[0].then, item.other))
 
 
 def _initialized(items: Sequence[Statement]) -> Iterator[Statement]:

@@ -84,18 +84,18 @@ class WGSLPrinter(ExpressionPrinter):
 
     def _if(self, item: If) -> list[str]:
         head = self._head("if", self._condition(item.condition))
-        lines = self._headed(head, self.lines(item.then), alone=not item.other.items)
+        lines = self._headed(head, self.lines(item.then), not item.other.items)
         other = item.other.items
         if not other:
             return lines
         others = self.lines(item.other)
         if len(other) == 1 and isinstance(other[0], If):
             return [*lines[:-1], f"}} else {others[0]}", *others[1:]]
-        return [*lines[:-1], *self._headed("} else", others, alone=False)]
+        return [*lines[:-1], *self._headed("} else", others, False)]
 
-    def _headed(self, head: str, inner: Sequence[str], alone: bool = True) -> list[str]:
-        """A body in braces, on one line if it is short and nothing follows."""
-        if alone and len(inner) == 1 and inner[0].endswith(";"):
+    def _headed(self, head: str, inner: Sequence[str], short: bool) -> list[str]:
+        """A body in braces, which are on one line around a single statement if that may be."""
+        if short and len(inner) == 1 and inner[0].endswith(";"):
             line = f"{head} {{ {inner[0]} }}"
             if len(line) <= self._width:
                 return [line]

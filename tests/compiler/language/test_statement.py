@@ -80,7 +80,6 @@ def test_a_copy_has_braces_only_where_names_meet() -> None:
     assert text(Copy(body(Copy(body(V, USE))))) == alone
     assert text(Copy(body(V, USE)), Copy(body(V, USE))).count("{") == 1
     assert text(Copy(body(V, USE)), V, USE).startswith("  {\n    float8 v")
-    assert text(Copy(body(V, USE)), USE, visible=("v",)).startswith("  {\n")
     assert text(Copy(body(USE)), V, USE).count("{") == 0
     apart = Copy(body(Copy(body(V, USE)), USE))
     assert text(V, apart).split("\n")[1:] == [
@@ -88,6 +87,19 @@ def test_a_copy_has_braces_only_where_names_meet() -> None:
     ]
     rounds = (Copy(body(V, USE), repeated=True), Copy(body(V, USE), repeated=True))
     assert text(*rounds).count("{") == 2
+
+
+def test_nothing_is_called_like_a_parameter() -> None:
+    with pytest.raises(AssertionError, match="declares v, which is a parameter"):
+        text(loop(V, USE), visible=("v",))
+
+
+def test_a_condition_around_another_one_alone_holds_with_it() -> None:
+    inner = If(A > 1, body(USE), body())
+    assert text(If(A > 0, body(Copy(body(inner))), body())) == "  if (a > 0 && a > 1) y[0] = v;"
+    assert text(If(A > 0, body(inner, USE), body())).count("if") == 2
+    either = If(A > 1, body(USE), body(USE))
+    assert text(If(A > 0, body(either), body())).startswith("  if (a > 0) {")
 
 
 def test_a_name_declared_later_outside_is_no_reason_for_braces() -> None:
@@ -105,6 +117,7 @@ def test_bodies_of_one_line_have_no_braces() -> None:
     assert text(If(A > 0, body(USE), body())) == "  if (a > 0) y[0] = v;"
     assert text(If(A > 0, body(Return()), body())) == "  if (a > 0) return;"
     assert text(If(A > 0, body(USE), body(USE))) == "  if (a > 0) y[0] = v;\n  else y[0] = v;"
+    assert text(If(A > 0, body(loop(USE)), body())).split("\n")[::2] == ["  if (a > 0) {", "  }"]
     nested = If(A > 0, body(If(A > 1, body(USE), body())), body(USE))
     assert text(nested).split("\n")[0] == "  if (a > 0) {"
     assert text(If(A > 0, body(), body())) == ""
