@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..language import FLOAT, FLOATS, Call, Element, Expression, Language, Name, Operand, expression
+from ..language import (
+    FLOAT,
+    FLOATS,
+    Call,
+    Element,
+    Expression,
+    Language,
+    Name,
+    Operand,
+    expression,
+    lane,
+)
 from ..language.statement import Assign, Evaluate, Statement
 
 
@@ -42,9 +53,19 @@ class Buffer:
         """The element at an index."""
         return Element(self.variable, index, kind)
 
-    def lane(self, index: Operand, lane: Operand) -> Expression:
-        """One lane of an element that is a slice of floats."""
-        return self.call("lane_of", index, lane, kind=FLOAT)
+    def near(self, start: Operand, offset: Operand, kind: str) -> Expression:
+        """The element a short way from an index."""
+        if self.language.pointers:
+            return self.call("element_of", start, offset, kind=kind)
+        return self.element(expression(start) + offset, kind)
+
+    def lane(self, index: Operand, number: Operand, kind: str = FLOAT) -> Expression:
+        """One lane of an element that is a slice of floats or of halves."""
+        if self.language.pointers:
+            intrinsic = "lane_of" if kind == FLOAT else "lane_of_halves"
+            return self.call(intrinsic, index, number, kind=kind)
+        slice, known = self.element(index, FLOATS), expression(number).value
+        return Element(slice, number, kind) if known is None else lane(slice, known, self.lanes)
 
     def do(self, intrinsic: str, *arguments: Operand) -> Statement:
         """The statement that calls an intrinsic with the array."""
@@ -68,5 +89,5 @@ class Image(Buffer):
     def element(self, index: Operand, kind: str = FLOAT) -> Expression:
         return self.call("read_texel", index, kind=kind)
 
-    def lane(self, index: Operand, lane: Operand) -> Expression:
-        return self.call("texel_lane", index, lane)
+    def lane(self, index: Operand, number: Operand, kind: str = FLOAT) -> Expression:
+        return self.call("texel_lane", index, number)

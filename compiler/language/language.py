@@ -71,6 +71,9 @@ class Language:
     writes_beside: bool = True
     """Whether a buffer may be bound as one that is only read while the kernel writes elsewhere in
     it."""
+    pointers: bool = False
+    """Whether an element can be named by an address and the way from it, and a lane in memory as a
+    number of its own."""
     casts_as_in_c: bool = False
     """Whether the type of a conversion of a single value is in parentheses, as in C."""
     counts_elements: bool = False
@@ -178,6 +181,7 @@ OPENCL = Language(
     roll="#pragma unroll 1",
     vector_stores=True,
     images=True,
+    pointers=True,
     casts_as_in_c=True,
 )
 """OpenCL C 1.2."""

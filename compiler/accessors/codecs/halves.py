@@ -93,7 +93,7 @@ class Halves(Half):
 
     def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
         if memory.language.half_arrays:
-            return memory.call("lane_of_halves", index, lane, kind=HALF)
+            return memory.lane(index, lane, HALF)
         kind = FLOAT if self.widens else HALF
         return memory.call("half_lane", index, lane, kind=kind)
 

@@ -39,7 +39,7 @@ class Numbers(ElementCodec):
         return memory.element(place, self._kind)
 
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
-        return self._value(memory.call("element_of", start, offset, kind=self._kind))
+        return self._value(memory.near(start, offset, self._kind))
 
     @property
     def _kind(self) -> str:
