@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 
 import numpy as np
 
@@ -200,10 +201,18 @@ class Binding:
             ):
                 self.operands[tensor] = argument.accessor.widened()
                 return
-        number = sum(1 for role in self.roles if role.startswith("other"))
-        role = "other" if not number else f"other{number + 1}"
+        role = self._next_operand()
         self._bind(role, tensor, self._reading(role, tensor, self.implementation.operands))
         self.operands[tensor] = self.roles[role].widened()
+
+    def _next_operand(self) -> str:
+        """What the kernel calls the next tensor that only the epilogue reads.
+
+        The first one is x if the core reads none.
+        """
+        first = () if self.launch.reads else ("x",)
+        names = chain(first, ("other",), (f"other{number}" for number in count(2)))
+        return next(name for name in names if name not in self.roles)
 
     @property
     def _byte_tables(self) -> bool:

@@ -50,6 +50,12 @@ class Printer(ABC, Generic[Variable]):
         self._width += len(STEP)
         return [line for part in parts for line in part]
 
+    def _declare(self, name: str, variable: Variable) -> None:
+        """Note what is known of a variable from its declaration on."""
+        assert name not in self._scopes[-1], f"a kernel declares {name} twice in a block"
+        assert name not in self._scopes[0], f"a kernel declares {name}, which is a parameter"
+        self._scopes[-1][name] = variable
+
     @contextmanager
     def _scope(self) -> Iterator[dict[str, Variable]]:
         self._scopes.append({})
@@ -134,14 +140,11 @@ class CPrinter(Printer[None]):
         return [self._start(item)]
 
     def _start(self, declared: Declare) -> str:
-        name, scope = declared.name, self._scopes[-1]
-        assert name not in scope, f"a kernel declares {name} twice in a block"
-        assert name not in self._scopes[0], f"a kernel declares {name}, which is a parameter"
-        scope[name] = None
+        self._declare(declared.name, None)
         type = self._language.name_of(declared.type, self._lanes)
         size = f"[{declared.size}]" if declared.size else ""
         value = "" if declared.value is None else f" = {declared.value.text}"
-        return f"{type} {name}{size}{value}"
+        return f"{type} {declared.name}{size}{value}"
 
     def _condition(self, condition: Expression) -> str:
         return condition.text

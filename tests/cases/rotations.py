@@ -70,6 +70,8 @@ def rotations() -> Iterator[Case]:
         turned = of_wholes(call("TANH", x(2, 3, 7, depth)), *tables(7, depth), 2, 3, 7, depth)
         scaled = call("MUL", turned, number(0.25))
         yield Case("recognized", f"rotation of {depth} channels, then scaled", scaled)
+        added = call("ADD", turned, x(2, 3, 7, depth))
+        yield Case("recognized", f"rotation of {depth} channels, then added", added)
 
 
 TABLES = (rotations,)

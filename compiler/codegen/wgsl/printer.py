@@ -61,7 +61,7 @@ class WGSLPrinter(ExpressionPrinter):
         elif declared.value is not None:
             (value,) = self.with_sizes([straight(declared.value)])
             text = f"let {name} = {value.text}"
-        self._scopes[-1][declared.name] = Variable(type)
+        self._declare(declared.name, Variable(type))
         return text
 
     def _assignment(self, statement: Assign) -> str:

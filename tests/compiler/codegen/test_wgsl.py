@@ -293,7 +293,7 @@ def test_views_of_a_tensor_are_read_through_one_binding() -> None:
     assert last.label.startswith("SUB") and len(last.arguments) == 2
     place = "index / 4 * 8 + index % 4"
     source = compiled.sources[plan.kernels[last.kernel].file]
-    assert f"let v = other[{place}] - other[{place} + 4];" in source
+    assert f"let v = x[{place}] - x[{place} + 4];" in source
 
 
 def test_kernels_that_compute_in_half_precision_ask_for_it() -> None:
