@@ -56,6 +56,7 @@ def _gather(op: Op, target: Target) -> Launch:
     axis, batches = _axes(op)
     shape, indices = op.operand(0).shape, op.operand(1).shape
     variables = {
+        "batches": prod(shape[:batches]),
         "outer": prod(shape[batches:axis]),
         "size": shape[axis],
         "inner": prod(shape[axis + 1 :]),

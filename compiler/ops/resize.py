@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
-from pathlib import PurePath, PurePosixPath
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -65,11 +66,29 @@ def _scale(op: Op, axis: int, offset: float) -> Scale:
     return Scale(factor, 0.5 if half else 0.0, offset if half else 0.0)
 
 
-def _kernel(template: str, offset: float) -> Implementation:
-    def build(op: Op, target: Target) -> Launch:
-        return image_launch(op, target, template, _scales(op, offset), 8 * op.output.elements)
+def _bilinear(op: Op, target: Target) -> Launch:
+    template, flops = "resize/resize_bilinear.jinja", 8 * op.output.elements
+    return image_launch(op, target, template, _scales(op, 0.5), flops)
 
-    return Implementation(PurePosixPath(template).stem, build)
+
+def _nearest(op: Op, target: Target) -> Launch:
+    ratios = {"row_ratio": _ratio(op, 1), "column_ratio": _ratio(op, 2)}
+    variables = {**_scales(op, 0.0), **ratios}
+    return image_launch(op, target, "resize/resize_nearest.jinja", variables)
+
+
+def _ratio(op: Op, axis: int) -> Fraction | None:
+    """What an output coordinate times, rounded down, is that of the input.
+
+    None if places in float32, as LiteRT computes them, are others.
+    """
+    source, count = op.operand(0).shape[axis], op.output.shape[axis]
+    ratio, scale = Fraction(source, count), _scale(op, axis, 0.0)
+    outputs = np.arange(count, dtype=np.float32)
+    places = (outputs + np.float32(scale.shift)) * np.float32(scale.factor)
+    rounding = np.float32(0.5 if op.attrs.get("align_corners", False) else 0)
+    exact = np.arange(count) * ratio.numerator // ratio.denominator
+    return ratio if np.array_equal(np.floor(places + rounding), exact) else None
 
 
 def _scales(op: Op, offset: float) -> dict[str, Any]:
@@ -114,7 +133,7 @@ define(
     "RESIZE_BILINEAR x:T sizes:integer -> y:T",
     infer,
     (
-        _kernel("resize/resize_bilinear.jinja", 0.5),
+        Implementation("resize_bilinear", _bilinear),
         row_major("resize_bilinear_rows", _bilinear_rows, _long_pixels),
     ),
     versions=4,
@@ -123,7 +142,7 @@ define(
 define(
     "RESIZE_NEAREST_NEIGHBOR x:T sizes:integer -> y:T",
     infer,
-    (_kernel("resize/resize_nearest.jinja", 0.0),),
+    (Implementation("resize_nearest", _nearest),),
     versions=4,
     traits=Traits(always, range=among_operands),
 )
