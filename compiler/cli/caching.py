@@ -104,7 +104,7 @@ def list_command(cache: Path | str) -> None:
     Answer({"entries": listed, "bytes": total}).print()
 
 
-@cache.command()
+@cache.command(short_help="Check every file in CACHE.")
 @user_cache_argument
 @click.option(
     "--trust",
@@ -168,7 +168,7 @@ def prune_command(cache: Path | str, max_size: int) -> None:
     _remove(cache, max_size)
 
 
-@cache.command()
+@cache.command(short_help="Remove all compiled models from CACHE.")
 @user_cache_argument
 @json_option
 def clear(cache: Path | str) -> None:

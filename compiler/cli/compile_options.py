@@ -159,17 +159,17 @@ def compile_options(
 format_options = together(
     _option(
         "inputs",
-        "Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,resize=bilinear,"
-        "mean=127.5,std=127.5; the device crops, resizes and normalizes. NAME may be omitted if "
-        "there is only one input.",
+        "Take an input as pictures of bytes, such as 'image=rgba8, size=1920x1080, "
+        "resize=bilinear, mean=127.5, std=127.5'; the device crops, resizes and normalizes. NAME "
+        "may be omitted if there is only one input.",
         "--input-format",
         metavar="[NAME=]FORMAT",
         callback=parse_formats,
     ),
     _option(
         "outputs",
-        "What to make of an output: softmax, argmax, or pictures such as "
-        "rgba8,mean=127.5,std=127.5.",
+        "What to make of an output: softmax, argmax, or pictures such as 'rgba8, mean=127.5, "
+        "std=127.5'.",
         "--output-format",
         metavar="[NAME=]FORMAT",
         callback=parse_formats,

@@ -73,7 +73,7 @@ def export(
     profiles: tuple[str, ...],
     weights: str,
 ) -> None:
-    """Write the compiled model in CACHE as a C99 project, with its runtime and a demo.
+    """Write the compiled model in CACHE as C99 or for browsers, with its runtime and a demo.
 
     All its signatures are in it, on the same weights, unless --signature names one.
     With the backend web, kernels in WGSL become an ES module for browsers, with a page that shows

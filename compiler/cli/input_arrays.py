@@ -193,6 +193,8 @@ def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling:
     """The array for one input: random numbers, a .npy file, or else a picture (InputError)."""
     if source == RANDOM:
         return random_input(info, generator)
+    if os.path.isdir(source):
+        raise InputError(f"input {info.name}: {source} is a folder, not a file")
     if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
     if Path(source).suffix == ".npz":

@@ -31,8 +31,20 @@ from .shell import Command
     help="Run the pipeline up to a stage, such as decompose or fuse, or up to a rewrite.",
 )
 @click.option("--signature", metavar="NAME", help="The signature of the model whose graph it is.")
-@click.option("--target", type=click.Choice(TARGETS), default="opencl", show_default=True)
-@click.option("--precision", type=click.Choice(PRECISIONS), default="f32", show_default=True)
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="opencl",
+    show_default=True,
+    help="Language of the kernels.",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default="f32",
+    show_default=True,
+    help="How weights and activations are stored and layers computed.",
+)
 @click.option(
     "--device",
     type=DeviceName(),
