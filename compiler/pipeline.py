@@ -34,7 +34,7 @@ from .fixed_sizes import with_sizes
 from .frontend.metadata import read_metadata
 from .frontend.model_file import Model, fingerprint
 from .ir import Graph, Op, Tensor
-from .litert.fallback import LitertShapes, check_safe, chosen_by_user, fall_back, in_order
+from .litert.fallback import LitertShapes, chosen_by_user, hand_over, in_order
 from .litert.parts import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
@@ -183,15 +183,7 @@ def select(
     for op in custom:
         hosted.pop(op, None)
     host(graph, custom)
-    if litert:
-        check_safe(hosted)
-    for op in graph.ops:
-        for origin in op.origins:
-            if origin.index in chosen:
-                hosted[op] = chosen[origin.index]
-    if hosted and not litert:
-        raise UnsupportedError(in_order(hosted.values()))
-    fallback = fall_back(graph, hosted) if hosted else ()
+    fallback = hand_over(graph, hosted, chosen, litert)
 
     keep_state(graph, options.keep)
     rewrite(LOWER)
@@ -199,16 +191,22 @@ def select(
         keep(graph, kept)
 
     progress("choose", 0, 1)
-    legal = {op: candidates(op, target, lowered=True) for op in graph.ops}
-    without = [op for op, found in legal.items() if not found.implementations]
-    if without:  # rewrites made operators of supported ones that no kernel computes
-        reasons = (finding(op, target, lowered=True) for op in without)
-        raise UnsupportedError(in_order(filter(None, reasons)))
+    legal = _legal(graph, target)
     choice = choose_storage(graph, legal, target)
     storages = insert_conversions(graph, choice, target)
     # A conversion may have become part of the operator before it.
     legal = {op: found for op, found in legal.items() if op in choice}
     return Selected(graph, legal, choice, storages, events, fallback, operators)
+
+
+def _legal(graph: Graph, target: Target) -> dict[Op, Candidates]:
+    """What can compute each operator (UnsupportedError if rewrites made some that nothing can)."""
+    legal = {op: candidates(op, target, lowered=True) for op in graph.ops}
+    without = [op for op, found in legal.items() if not found.implementations]
+    if without:
+        reasons = (finding(op, target, lowered=True) for op in without)
+        raise UnsupportedError(in_order(filter(None, reasons)))
+    return legal
 
 
 def generate_plan(

@@ -257,8 +257,7 @@ class Subgraph:
 
     def invoke(self) -> None:
         """Run the model (RuntimeError if tensors are not allocated, or it fails)."""
-        if self._lent:
-            raise RuntimeError(_HELD)
+        self.check_unlent()
         if self._session is None:
             raise RuntimeError(_NOT_READY)
         try:

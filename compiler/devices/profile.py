@@ -13,6 +13,11 @@ from ..errors import OptionError
 from ..language import LANGUAGES
 from ..options import TARGETS
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -57,12 +62,6 @@ class Rule:
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.conditions.items()) or "any"
-
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @dataclass(frozen=True)

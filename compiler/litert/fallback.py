@@ -70,6 +70,23 @@ def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Findi
     return findings
 
 
+def hand_over(
+    graph: Graph, hosted: dict[Op, Finding], chosen: Mapping[int, Finding], allowed: bool
+) -> tuple[Finding, ...]:
+    """Move what the device cannot run, and what is `chosen` by index, to parts on LiteRT.
+
+    Returns and raises what `fall_back` does; UnsupportedError, too, if LiteRT is not `allowed`.
+    """
+    if not allowed and hosted:
+        raise UnsupportedError(in_order(hosted.values()))
+    check_safe(hosted)
+    for op in graph.ops:
+        for origin in op.origins:
+            if origin.index in chosen:
+                hosted[op] = chosen[origin.index]
+    return fall_back(graph, hosted) if hosted else ()
+
+
 def check_safe(hosted: Mapping[Op, Finding]) -> None:
     """UnsupportedError for the operators that LiteRT must not run, even if the user names them."""
     unsafe = [finding for finding in hosted.values() if finding.unsafe]

@@ -33,13 +33,11 @@ def merge_reshapes(graph: Graph, first: Op, second: Op) -> Declined | None:
 def merge_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
     """Two consecutive transposes become one; if they cancel, `drop_identity` removes it.
 
-        t = TRANSPOSE(x) perm=p   y = TRANSPOSE(t) perm=q   z = TANH(t)
-        becomes   y = TRANSPOSE(x) perm=p[q]   t = TRANSPOSE(x) perm=p   z = TANH(t)
+    t = TRANSPOSE(x) perm=p   y = TRANSPOSE(t) perm=q   z = TANH(t)
+    becomes   y = TRANSPOSE(x) perm=p[q]   t = TRANSPOSE(x) perm=p   z = TANH(t)
 
-    The first one stays if its result is also used elsewhere; the second one costs no more than
-    before.
-
-    In the order of execution, so that a chain of any length becomes one transpose.
+    The first one stays if its result is also used elsewhere, as the second one costs no more than
+    before. In the order of execution, so that a chain of any length becomes one transpose.
     """
     for second in graph.ops:
         first = graph.producer(second.operand(0)) if second.name == "TRANSPOSE" else None
@@ -90,8 +88,6 @@ def drop_identity(graph: Graph, target: Target) -> Iterator[Attempt]:
     """Operators that return their input unchanged are removed.
 
     y = RESHAPE(x)   with the shape of x:   readers of y read x
-
-    Readers of the output read the input instead.
     """
     for op in graph.ops:
         if _is_identity(op):

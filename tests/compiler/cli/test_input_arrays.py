@@ -149,7 +149,7 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"input x: there is no file .*none.png"):
         loaded(tmp_path / "none.png", ONE[0])
-    with pytest.raises(InputError, match="input x: .* is a folder, not a file"):
+    with pytest.raises(InputError, match=r"input x: .* is a folder, not a file"):
         loaded(tmp_path, ONE[0])
     with pytest.raises(InputError, match="input x: there is no file xxx"):
         loaded(Path("x" * 300), ONE[0])
