@@ -61,6 +61,7 @@ BUILT_IN = {
             "load_integers",
             "turn_square",
         ),
+        *("element_of", "lane_of", "lane_of_halves"),
         *("isnan", "isinf", "mod"),
         *PAIRS,
         *IMAGES,
