@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..runtime.errors import InputError
 from ..runtime.plan.records import TensorInfo
-from .ir import Array
+from .ir import Array, Graph, Tensor
 
 LARGEST_RANDOM_INTEGER = 8
 """Integer inputs are mostly indices, and small ones are valid for most tables."""
@@ -22,10 +24,33 @@ def trial_input(info: TensorInfo) -> Array:
     return np.random.default_rng(7).uniform(-1, 1, info.shape).astype(info.dtype)
 
 
-def random_input(info: TensorInfo, generator: np.random.Generator) -> Array:
+TABLES: Mapping[str, tuple[int, int]] = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
+"""Operators that look up rows of a table, with the operands that are the table and the indices."""
+
+
+def largest_indices(graph: Graph) -> dict[str, int]:
+    """The last row of the smallest table that each input looks up, possibly after arithmetic."""
+    last: dict[Tensor, int] = {}
+    for op in reversed(graph.ops):
+        # Whatever an index is computed of is taken to be one, too: small numbers are always valid.
+        bounds = [last[output] for output in op.outputs if output in last]
+        integers = [tensor for tensor in op.reads if "int" in tensor.dtype]
+        bounded = {tensor: min(bounds) for tensor in integers if bounds}
+        if op.name in TABLES:
+            table, indices = (op.operand(position) for position in TABLES[op.name])
+            bounded[indices] = table.shape[op.attrs.get("axis", 0)] - 1
+        for tensor, bound in bounded.items():
+            last[tensor] = min(bound, last.get(tensor, bound))
+    return {tensor.name: last[tensor] for tensor in graph.inputs if tensor in last}
+
+
+def random_input(
+    info: TensorInfo, generator: np.random.Generator, largest: int = LARGEST_RANDOM_INTEGER
+) -> Array:
     """Normally distributed floats, 8-bit integers of the whole range, small positive wider ones.
 
-    Strings are the digits of small positive integers. InputError for complex inputs.
+    These are `largest` at most. Strings are the digits of small positive integers. InputError for
+    complex inputs.
     """
     if info.dtype == "string":
         numbers = generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, endpoint=True)
@@ -43,4 +68,5 @@ def random_input(info: TensorInfo, generator: np.random.Generator) -> Array:
     if dtype.itemsize == 1:
         limits = np.iinfo(dtype)
         return generator.integers(limits.min, limits.max, info.shape, dtype, endpoint=True)
-    return generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, dtype, endpoint=True)
+    last = max(0, min(largest, LARGEST_RANDOM_INTEGER))
+    return generator.integers(min(1, last), last, info.shape, dtype, endpoint=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,11 +19,12 @@ from ...runtime.inputs import advice
 from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata
+from ..frontend.reader import read, read_signatures
 from ..ir import Array
 from ..pictures.families import Family, family_of
 from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
-from ..trial_input import random_input
+from ..trial_input import LARGEST_RANDOM_INTEGER, largest_indices, random_input
 from .options import parse_numbers, record_options
 from .shell import note, warn
 
@@ -102,12 +104,13 @@ class InputValues:
         metadata: Metadata,
         pictures: Collection[str] = (),
         family: Family | None = None,
+        largest: Mapping[str, int] | None = None,
     ) -> dict[str, Array]:
         """An array for each input (InputError if a file cannot be read or does not fit its input).
 
         A note on stderr says how the pixels of pictures are scaled, unless the input is one of the
         `pictures`; a warning, if it is a guess. Another warning says that `mean` and `std` are
-        ignored if nothing is scaled.
+        ignored if nothing is scaled. Random integers of an input are its `largest` at most.
         """
         sources = assign(self.named, inputs)
         scaled = {name for name, source in sources.items() if is_picture(source)} - set(pictures)
@@ -120,7 +123,8 @@ class InputValues:
             floats = info.dtype.startswith("float")
             usual = family.scaling if family and floats else None
             scaling = choose_scaling(known[n] if known else None, self.mean, self.std, usual)
-            arrays[info.name] = load(sources[info.name], info, generator, scaling)
+            last = (largest or {}).get(info.name, LARGEST_RANDOM_INTEGER)
+            arrays[info.name] = load(sources[info.name], info, generator, scaling, last)
             if info.name in scaled:
                 # A wrong guess changes the answer; bytes are mostly taken as they are.
                 tell = warn if floats and not scaling.source else note
@@ -134,7 +138,11 @@ class InputValues:
     def read_of(self, model: Path, inputs: Sequence[TensorInfo]) -> dict[str, Array]:
         """An array for each input of a model's file; those without a value are random."""
         family = family_of(model.name, [info.name for info in inputs])
-        return self.with_random().read(inputs, model_metadata(model), family=family)
+        keys = [each.key for each in read_signatures(model)]
+        graphs = (read(model, signature=key) for key in (None, *keys))
+        largest = ChainMap(*map(largest_indices, graphs))
+        metadata = model_metadata(model)
+        return self.with_random().read(inputs, metadata, family=family, largest=largest)
 
 
 input_options = record_options(
@@ -189,10 +197,16 @@ def is_picture(source: str) -> bool:
     return source != RANDOM and Path(source).suffix != ".npy"
 
 
-def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling: Scaling) -> Array:
+def load(
+    source: str,
+    info: TensorInfo,
+    generator: np.random.Generator,
+    scaling: Scaling,
+    largest: int = LARGEST_RANDOM_INTEGER,
+) -> Array:
     """The array for one input: random numbers, a .npy file, or else a picture (InputError)."""
     if source == RANDOM:
-        return random_input(info, generator)
+        return random_input(info, generator, largest)
     if os.path.isdir(source):
         raise InputError(f"input {info.name}: {source} is a folder, not a file")
     if not os.path.isfile(source):

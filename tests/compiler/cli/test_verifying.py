@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from commands import as_json, invoke
+from graphs.build import model
+from graphs.values import call, ints, typed, w, xi
 from paths import DIGITS_MODEL, SEVEN
 
 from tflgpu.compiler.ir import Array
@@ -34,6 +37,17 @@ def test_verify_agrees(opencl_device: str) -> None:
     assert image["ok"] is True
     names = [item["name"] for item in image["layers"]]
     assert names.index("first") < names.index("residual") < names.index("scores")
+
+
+def test_random_indices_are_rows_of_the_tables(opencl_device: str, tmp_path: Path) -> None:
+    """Such as token types, of which there are two."""
+    types = xi(1, 7, draw="counts")
+    below, above = typed("bool", "LESS", types, ints(0)), typed("int32", "ADD", types, ints(2))
+    wrapped = typed("int32", "SELECT_V2", below, above, types)
+    rows = call("GATHER", w(2, 5), wrapped, axis=0)
+    path = tmp_path / "types.tflite"
+    path.write_bytes(model({"rows": rows}).content)
+    assert as_json("verify", path, "--device", opencl_device)["ok"] is True
 
 
 def test_verify_knows_what_half_precision_may_cost(opencl_device: str) -> None:
