@@ -5,9 +5,9 @@
                                     e = other one(x)   y = SELECT_V2(c, t, e)
     i, y = WHILE(i, x)    becomes   its body, once per iteration, if constants decide the condition
 
-Running both branches is possible where they keep nothing from run to run, and pays where they are
-small. Each iteration may produce new constants, so shapes and constants are inferred again after
-each.
+Running both branches, and those inside them, is possible where they keep nothing from run to run,
+and pays where they are small. Each iteration may produce new constants, so shapes and constants are
+inferred again after each.
 Other branches and loops can only run on LiteRT, and are set aside.
 
 Composite operators are replaced by the subgraph they decompose into:
@@ -19,6 +19,7 @@ Composite operators are replaced by the subgraph they decompose into:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ...errors import ModelError
 from ...ir import Graph, Op, Tensor
@@ -58,7 +59,7 @@ MAX_ROUNDS = 1000
 MAX_OPERATORS = 20_000
 """Most operators of an unrolled loop."""
 MOST = 64
-"""Most operators of two branches that both run."""
+"""Most operators of two branches that both run, with those of the branches inside them."""
 
 
 @graph_rewrite()
@@ -146,10 +147,11 @@ def _unselectable(graph: Graph, op: Op, target: Target) -> str | None:
     computed = "the condition is computed while the model runs"
     if op.operand(0).elements != 1:
         return f"{computed}, and it is not a single value"
-    if sum(map(len, branches)) > MOST:
+    run = list(islice(_operators(graph, op), MOST + 1))
+    if len(run) > MOST:
         return f"{computed}, and its branches have more than {MOST} operators"
-    if any(_keeps(other) for branch in branches for other in branch.ops):
-        return f"{computed}, and a branch keeps values from run to run or calls a subgraph"
+    if any(map(_keeps, run)):
+        return f"{computed}, and a branch keeps values from run to run or contains a loop"
     first, second = (_forms(graph, op, branch, values, target) for branch in branches)
     if first != second:
         return f"{computed}, and its branches give results of unlike shapes or types"
@@ -177,9 +179,18 @@ def _branches(graph: Graph, op: Op) -> tuple[list[Graph], list[Tensor]]:
     return branches, [op.operand(position) for position in range(1, len(op.inputs))]
 
 
+def _operators(graph: Graph, op: Op) -> Iterator[Op]:
+    """Those of an IF's branches, and of branches inside them; endless if one contains itself."""
+    for branch in _branches(graph, op)[0]:
+        for other in branch.ops:
+            yield other
+            if other.name == "IF":
+                yield from _operators(graph, other)
+
+
 def _keeps(op: Op) -> bool:
-    """Whether an operator reads or writes what is kept between runs, or calls other subgraphs."""
-    calls = any(key.endswith("_subgraph_index") for key in op.attrs)
+    """Whether an operator reads or writes what is kept between runs, or is a loop."""
+    calls = op.name != "IF" and any(key.endswith("_subgraph_index") for key in op.attrs)
     return calls or op.name in VARIABLES or any(tensor.variable for tensor in op.reads)
 
 
@@ -187,5 +198,6 @@ def _forms(
     graph: Graph, op: Op, branch: Graph, values: Sequence[Tensor], target: Target
 ) -> list[tuple[object, ...]]:
     """Shapes, types and quantization of the results of a branch."""
-    results = tried(graph, branch, values, op, target).outputs
-    return [(tensor.shape, tensor.dtype, tensor.quantization) for tensor in results]
+    trial = tried(graph, branch, values, op, target)
+    resolve_control_flow(trial, target)
+    return [(tensor.shape, tensor.dtype, tensor.quantization) for tensor in trial.outputs]

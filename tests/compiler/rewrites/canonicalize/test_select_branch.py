@@ -11,7 +11,7 @@ import pytest
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 
@@ -50,6 +50,44 @@ def test_the_results_are_those_of_the_branch_that_runs(holds: bool, tmp_path: Pa
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def nested(then: Graph, other: Graph) -> Graph:
+    """A branch that itself branches, as whether the first number is positive says."""
+    inner = Graph("inner")
+    source, result = Tensor("inner/x", (3, 5)), Tensor("inner/y", (3, 5))
+    first, positive = Tensor("first", ()), Tensor("positive", (), "bool")
+    index, zero = constant("index", np.zeros(2, np.int32)), constant("zero", np.float32(0))
+    inner.add(Op("GATHER_ND", (source, index), (first,), {}, 0))
+    inner.add(Op("GREATER", (first, zero), (positive,), {}, 1))
+    attrs = {"then_subgraph_index": 3, "else_subgraph_index": 2}
+    inner.add(Op("IF", (positive, source), (result,), attrs, 2))
+    inner.inputs, inner.input_names = [source], [source.name]
+    inner.outputs, inner.output_names = [result], [result.name]
+    graph = branching(inner, other)
+    graph.subgraphs[3] = then
+    return graph
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("inside", [True, False])
+def test_branches_inside_branches(holds: bool, inside: bool, tmp_path: Path) -> None:
+    """The inner condition follows from what the outer branch reads."""
+    content = write(nested(chain(["EXP"]), chain(["TANH"])))
+    x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
+    x[0, 0] = 1 if inside else -1
+    compiled = pipeline.build(content, Options(device="cpu", fallback="none"))
+    with tflgpu.load(pipeline.write(compiled, tmp_path)) as session:
+        (found,) = session.run({"condition": np.array(holds), "x": x}).values()
+    (expected,) = Reference(content).run([np.array(holds), x])
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def nested_forever() -> Graph:
+    """A branch that contains the operator whose branch it is."""
+    graph = nested(chain(["NEG"]), chain(["TANH"])).subgraphs[1]
+    graph.ops[-1].attrs["then_subgraph_index"] = 1
+    return graph
+
+
 def remembering() -> Graph:
     """A branch that reads what is kept between runs."""
     graph = chain(["ADD"])
@@ -64,9 +102,10 @@ def remembering() -> Graph:
     ("then", "reason"),
     [
         (chain(["NEG"] * 64), "its branches have more than 64 operators"),
-        (remembering(), "a branch keeps values from run to run or calls a subgraph"),
+        (nested_forever(), "its branches have more than 64 operators"),
+        (remembering(), "a branch keeps values from run to run or contains a loop"),
     ],
-    ids=("long", "state"),
+    ids=("long", "calls itself", "state"),
 )
 def test_what_is_refused(then: Graph, reason: str) -> None:
     content = write(branching(then, chain(["TANH"])))
