@@ -183,11 +183,11 @@ class Linear(Accessor):
         terms = list(zip(position.coordinates(shape), own, strict=True))
         index = position.index if own == tuple(shape) else horner(*terms)
         one_a_row = (1, *self.shape)[-1] < (1, *shape)[-1]
-        if self._apart(position):
+        if position.lanes and not one_a_row:
+            if not self._apart(position):
+                return self.load_slice(self.element_index(index))
             each = (self.read(expression(index) + n) for n in range(position.lanes))
             return self.memory.language.made(FLOATS, position.lanes, *each)
-        if position.lanes and not one_a_row:
-            return self.load_slice(self.element_index(index))
         element = self.read(index)
         if own and 1 < own[-1] < shape[-1]:
             element = Choice(expression(terms[-1][0]) < own[-1], element, Real(0.0))
