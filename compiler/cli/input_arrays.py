@@ -19,7 +19,6 @@ from ...runtime.inputs import advice
 from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata
-from ..frontend.reader import read, read_signatures
 from ..ir import Array
 from ..pictures.families import Family, family_of
 from ..pictures.picture_file import picture_array
@@ -137,6 +136,9 @@ class InputValues:
 
     def read_of(self, model: Path, inputs: Sequence[TensorInfo]) -> dict[str, Array]:
         """An array for each input of a model's file; those without a value are random."""
+        # `run` takes a cache, and does without the compiler.
+        from ..frontend.reader import read, read_signatures
+
         family = family_of(model.name, [info.name for info in inputs])
         keys = [each.key for each in read_signatures(model)]
         graphs = (read(model, signature=key) for key in (None, *keys))
