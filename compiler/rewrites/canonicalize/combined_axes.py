@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ...ir import Op
 from ...ops.reduce import REDUCTIONS, axes
+from .fit_constants import TRANSPOSED
 
 Combined = Iterable[tuple[int, int]]
 """Positions of operands, each with an axis."""
@@ -21,7 +22,7 @@ def _last(op: Op) -> Combined:
 
 def _image(op: Op) -> Combined:
     """All axes but the batch."""
-    position = 2 if op.name == "TRANSPOSE_CONV" else 0
+    position = 2 if op.name in TRANSPOSED else 0
     return [(position, axis) for axis in range(1, len(op.operand(position).shape))]
 
 
@@ -47,6 +48,15 @@ def _padded(op: Op) -> Combined:
     return [(0, axis) for axis, pair in enumerate(pairs) if pair.any()]
 
 
+def _reversed(op: Op) -> Combined:
+    return [(0, axis) for axis in op.integers(1)]
+
+
+def _divided(op: Op) -> Combined:
+    """The axes that are cut into blocks."""
+    return [(0, axis) for axis, _ in enumerate(op.integers(1), start=1)]
+
+
 def _all(op: Op) -> Combined:
     return [(0, axis) for axis in range(len(op.operand(0).shape))]
 
@@ -58,8 +68,8 @@ def _multiplied(op: Op) -> Combined:
 COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     **dict.fromkeys(
         [
-            *("ADD_N", "EMBEDDING_LOOKUP", "PACK", "SHAPE", "SLICE", "STRIDED_SLICE"),
-            "TRANSPOSE",
+            *("ADD_N", "BATCH_TO_SPACE_ND", "EMBEDDING_LOOKUP", "PACK", "SHAPE", "SLICE"),
+            *("STRIDED_SLICE", "TILE", "TRANSPOSE"),
         ],
         _none,
     ),
@@ -75,7 +85,7 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
         [
             *("AVERAGE_POOL_2D", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "DEPTH_TO_SPACE"),
             *("MAX_POOL_2D", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SPACE_TO_DEPTH"),
-            "TRANSPOSE_CONV",
+            *TRANSPOSED,
         ],
         _image,
     ),
@@ -84,6 +94,8 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     "CONCATENATION": _joined,
     "CUMSUM": _numbered,
     "DYNAMIC_UPDATE_SLICE": _all,
+    "REVERSE_V2": _reversed,
+    "SPACE_TO_BATCH_ND": _divided,
     "UNPACK": _unpacked,
 }
 """The operators, beside elementwise ones and views, that do the same along an axis of any size."""

@@ -24,6 +24,9 @@ from ...ops.slice import axes_of_entries
 RESIZES = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
 """Operators to whose sizes either may be meant: those of the file, or those of the inputs."""
 
+TRANSPOSED = ("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE")
+"""Operators whose first operand is the shape of the result."""
+
 _New = Iterator[tuple[int, Array | Sequence[int]]]
 """Positions of operands with what they hold now."""
 
@@ -157,7 +160,8 @@ def _transpose_conv(op: Op, sizes: Sizes) -> _New:
     if is_fixed(op, 0):
         wanted = op.integers(0)
         wanted[0] = by_now(sizes[0])
-        for axis, stride in enumerate((op.attrs["stride_h"], op.attrs["stride_w"]), start=1):
+        strides = [op.attrs[f"stride_{axis}"] for axis in "dhw"[-len(sizes) + 2 :]]
+        for axis, stride in enumerate(strides, start=1):
             wanted[axis] += (by_now(sizes[axis]) - in_file(sizes[axis])) * stride
         yield 0, wanted
 
@@ -200,7 +204,7 @@ _HOLDERS: Mapping[str, tuple[int, Callable[[Op, Sizes], _New]]] = {
     "SLICE": (0, _slice),
     "STRIDED_SLICE": (0, _strided_slice),
     **dict.fromkeys(RESIZES, (0, _resize)),
-    "TRANSPOSE_CONV": (2, _transpose_conv),
+    **dict.fromkeys(TRANSPOSED, (2, _transpose_conv)),
     "GATHER_ND": (0, _gather_nd),
     **dict.fromkeys(REDUCTIONS, (0, _reduction)),
 }

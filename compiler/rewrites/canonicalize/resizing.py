@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 from ...errors import ModelError, UnsupportedError
 from ...ir import Fit, Graph, Op, Shape, Tensor
@@ -162,6 +163,13 @@ class Resizing:
             return tuple(source[axis] for axis in op.integers(1))
         if len(filed) != len(now):
             return None
+        if op.name == "SPACE_TO_BATCH_ND":
+            # The batch comes first, to stay along this axis where others of one are put in.
+            blocks = prod(op.integers(1))
+            return ((*source[0], Factor(blocks, blocks)), *sizes_of(filed, now)[1:])
+        if op.name == "BATCH_TO_SPACE_ND":
+            taken = regroup(source[:1], (filed[0], prod(op.integers(1))))
+            return taken and (taken[0], *sizes_of(filed, now)[1:])
         if op.name == "FULLY_CONNECTED" and len(filed) < len(source):
             rows = tuple(factor for size in source[:-1] for factor in size)
             return (rows, (Factor(filed[-1], now[-1]),))
@@ -214,6 +222,10 @@ class Resizing:
             return self._whole_window(op)
         if op.name in _SPLITS:
             return self._split_axis(op)
+        if op.name == "SPACE_TO_BATCH_ND":
+            return self._blocks(op)
+        if op.name == "TILE":
+            return self._tiles(op)
         if op.name == "BROADCAST_TO":
             return self._repeats(op)
         if op.name in _PLACES:
@@ -282,6 +294,15 @@ class Resizing:
         source, axis = _SPLITS[op.name]
         sizes = self._known(op.operand(source))
         return "splits an axis" if is_changed(sizes[int(op.number(axis))]) else None
+
+    def _blocks(self, op: Op) -> str | None:
+        changed = any(map(is_changed, self._known(op.operand(0))[1:]))
+        return "splits an axis" if changed else None
+
+    def _tiles(self, op: Op) -> str | None:
+        sizes = zip(self._known(op.operand(0)), op.integers(1), strict=True)
+        changed = any(times != 1 and is_changed(size) for size, times in sizes)
+        return "repeats an axis" if changed else None
 
     def _repeats(self, op: Op) -> str | None:
         """Repeating to a size that an input had in the file may be meant to follow it."""

@@ -186,6 +186,25 @@ def pyramid(batch: int, height: int, width: int) -> Value:
     return call("CONCATENATION", pixels, whole, axis=3)
 
 
+def volume(batch: int, depth: int) -> Value:
+    size = ints(batch, 2 * depth, 2, 3, 5)
+    strides = {"stride_d": 2, "stride_h": 1, "stride_w": 1}
+    value = x(batch, depth, 2, 3, 4)
+    return call("CONV_3D_TRANSPOSE", size, w(3, 3, 3, 5, 4), value, padding="SAME", **strides)
+
+
+def dilated(batch: int, rows: int) -> Value:
+    """A convolution of rows with gaps of one, as TensorFlow writes it, in both directions."""
+    apart = call("SPACE_TO_BATCH_ND", x(batch, rows, 4), ints(2), table((2, 0)))
+    image = reshape(apart, 2 * batch, 1, rows // 2 + 1, 4)
+    strides = {"stride_h": 1, "stride_w": 1}
+    conv = call("CONV_2D", image, w(5, 1, 2, 4), w(5), padding="VALID", **strides)
+    flat = reshape(conv, 2 * batch, rows // 2, 5)
+    whole = call("BATCH_TO_SPACE_ND", flat, ints(2), table((0, 0)))
+    turned = call("REVERSE_V2", whole, ints(1))
+    return reshape(call("TILE", turned, ints(1, 1, 2)), batch, rows * 10)
+
+
 CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "attention of a batch": (attention, (1, 19), (4, 19)),
     "attention of shorter rows": (attention, (1, 19), (1, 7)),
@@ -208,6 +227,9 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "images": (image, (1, 8, 6), (2, 8, 6)),
     "pyramid": (pyramid, (1, 8, 6), (1, 10, 9)),
     "pyramids": (pyramid, (1, 8, 6), (2, 10, 9)),
+    "volumes": (volume, (1, 4), (2, 4)),
+    "longer volumes": (volume, (1, 4), (1, 6)),
+    "convolution with gaps": (dilated, (1, 6), (3, 6)),
 }
 """A model, the sizes for which it is made, and those for which it is compiled."""
 
@@ -347,9 +369,19 @@ UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
         "BROADCAST_TO: it repeats [1, 1, 3] to [1, 3, 3]",
     ),
     "other": (
-        call("REVERSE_V2", rows_of(3), ints(1)),
+        call("MATRIX_DIAG", rows_of(3)),
         (1, 5, 4),
-        "REVERSE_V2: it is not known to do the same",
+        "MATRIX_DIAG: it is not known to do the same",
+    ),
+    "blocks": (
+        call("SPACE_TO_BATCH_ND", rows_of(4), ints(2), table((0, 0))),
+        (1, 6, 4),
+        "SPACE_TO_BATCH_ND: it splits an axis",
+    ),
+    "tiles": (
+        call("TILE", rows_of(3), ints(1, 2, 1)),
+        (1, 5, 4),
+        "TILE: it repeats an axis",
     ),
     "branch": (branch(), (2, 3, 4), "IF: it is not known to do the same"),
     "split": (
