@@ -50,15 +50,18 @@ def test_the_results_are_those_of_the_branch_that_runs(holds: bool, tmp_path: Pa
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def nested(then: Graph, other: Graph) -> Graph:
-    """A branch that itself branches, as whether the first number is positive says."""
+def nested(then: Graph, other: Graph, taken: int = 3) -> Graph:
+    """A branch that itself branches, to subgraph `taken` if the first number is positive."""
     inner = Graph("inner")
     source, result = Tensor("inner/x", (3, 5)), Tensor("inner/y", (3, 5))
     first, positive = Tensor("first", ()), Tensor("positive", (), "bool")
-    index, zero = constant("index", np.zeros(2, np.int32)), constant("zero", np.float32(0))
+    index, zero = (
+        constant("index", np.zeros(2, np.int32)),
+        constant("zero", np.array(0, np.float32)),
+    )
     inner.add(Op("GATHER_ND", (source, index), (first,), {}, 0))
     inner.add(Op("GREATER", (first, zero), (positive,), {}, 1))
-    attrs = {"then_subgraph_index": 3, "else_subgraph_index": 2}
+    attrs = {"then_subgraph_index": taken, "else_subgraph_index": 2}
     inner.add(Op("IF", (positive, source), (result,), attrs, 2))
     inner.inputs, inner.input_names = [source], [source.name]
     inner.outputs, inner.output_names = [result], [result.name]
@@ -81,13 +84,6 @@ def test_branches_inside_branches(holds: bool, inside: bool, tmp_path: Path) -> 
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def nested_forever() -> Graph:
-    """A branch that contains the operator whose branch it is."""
-    graph = nested(chain(["NEG"]), chain(["TANH"])).subgraphs[1]
-    graph.ops[-1].attrs["then_subgraph_index"] = 1
-    return graph
-
-
 def remembering() -> Graph:
     """A branch that reads what is kept between runs."""
     graph = chain(["ADD"])
@@ -102,7 +98,10 @@ def remembering() -> Graph:
     ("then", "reason"),
     [
         (chain(["NEG"] * 64), "its branches have more than 64 operators"),
-        (nested_forever(), "its branches have more than 64 operators"),
+        (
+            nested(chain(["NEG"]), chain(["TANH"]), taken=1).subgraphs[1],
+            "its branches have more than 64 operators",
+        ),
         (remembering(), "a branch keeps values from run to run or contains a loop"),
     ],
     ids=("long", "calls itself", "state"),
