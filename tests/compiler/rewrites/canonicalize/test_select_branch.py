@@ -84,6 +84,11 @@ def test_branches_inside_branches(holds: bool, inside: bool, tmp_path: Path) -> 
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def inside_itself() -> Graph:
+    """A branch that contains the operator whose branch it is."""
+    return nested(chain(["NEG"]), chain(["TANH"]), taken=1).subgraphs[1]
+
+
 def remembering() -> Graph:
     """A branch that reads what is kept between runs."""
     graph = chain(["ADD"])
