@@ -16,7 +16,9 @@ _GL_SHARING = "cl_khr_gl_sharing"
 
 
 def check_memory(memory: CallersMemory, info: DeviceInfo, context: int, writes: bool) -> None:
-    """Raise an InputError unless kernels in a context can read the memory, or write to it."""
+    """Raise an InputError unless kernels in a context can read the memory, and with `writes` write
+    to it.
+    """
     if memory.library != "pyopencl":
         raise InputError(f"a {memory.kind} cannot be bound to a model on OpenCL: {_refusal(info)}")
     if memory.shared:
@@ -30,11 +32,15 @@ def check_memory(memory: CallersMemory, info: DeviceInfo, context: int, writes: 
             f"the {memory.kind} belongs to another OpenCL context; load the model with "
             "context= the context or the queue of the buffer"
         )
-    unfit, needed = (_MEM_READ_ONLY, "write") if writes else (_MEM_WRITE_ONLY, "read")
-    if flags & unfit:
-        raise InputError(
-            f"kernels must not {needed} the {memory.kind}; create it with mem_flags.READ_WRITE"
-        )
+    # Kernels may read what they have written, but of images they read or write only.
+    forbidden = {_MEM_READ_ONLY: "write"} if writes else {}
+    if not (writes and memory.texture):
+        forbidden[_MEM_WRITE_ONLY] = "read"
+    for flag, needed in forbidden.items():
+        if flags & flag:
+            raise InputError(
+                f"kernels must not {needed} the {memory.kind}; create it with mem_flags.READ_WRITE"
+            )
 
 
 def _refusal(info: DeviceInfo) -> str:

@@ -147,6 +147,7 @@ def test_memory_that_does_not_fit(caller: Caller, folder: Path) -> None:
         (long[LENGTH:], "it starts at byte 52 of a buffer; give it a buffer of its own"),
         (cl_array.zeros(queue, LENGTH, np.float64), "its elements are float64, but those on the"),
         (cl.Buffer(context, FLAGS.READ_ONLY, SIZE), "kernels must not write the pyopencl.Buffer"),
+        (cl.Buffer(context, FLAGS.WRITE_ONLY, SIZE), "kernels must not read the pyopencl.Buffer"),
         (cl.Buffer(other, FLAGS.READ_WRITE, SIZE), "belongs to another OpenCL context; load the"),
     ]
     a, b = pair()
