@@ -30,11 +30,16 @@ class Operands(Protocol):
 
 
 class Chain:
-    """Statements that compute elementwise operators one after another, each result in `v`."""
+    """Statements that compute elementwise operators one after another, each result in `v`.
+
+    One that a further operator reads, too, has a variable of its own.
+    """
 
     def __init__(self, kind: str, functions: KernelFunctions) -> None:
         self._kind, self._functions = kind, functions
         self._result = Name(RESULT, kind)
+        self._declares = True
+        """Whether the next value of `v` is the first one."""
         self._last: Tensor | None = None
         """The tensor whose value was computed last."""
         self.value: Expression | None = None
@@ -49,6 +54,7 @@ class Chain:
         """
         if named:
             self._last, self.value = tensor, value
+            self._declares = value != self._result
         else:
             self._assign(tensor, value)
 
@@ -57,9 +63,9 @@ class Chain:
         for number, (tensor, value) in enumerate(values):
             self._held[tensor] = self._declared(f"beside{number}", self._kind, value)
 
-    def _declared(self, name: str, kind: str, value: Expression) -> Expression:
+    def _declared(self, name: str, kind: str, value: Expression, remark: str = "") -> Expression:
         """A further variable."""
-        self.statements.append(Declare(kind, name, value=value))
+        self.statements.append(Declare(kind, name, value=value, remark=remark))
         return Name(name, kind)
 
     def compute(
@@ -74,10 +80,14 @@ class Chain:
             if self._last is not None:
                 self._keep(self._last, number, ops[number + 1 :], stores)
             if ELEMENTWISE[op.name].table:
-                self._look_up(op, self._operand(op.operand(0), operands), operands, number)
+                value = self._look_up(op, self._operand(op.operand(0), operands), operands, number)
             else:
                 inputs = (tensor for tensor in op.inputs if tensor is not None)
-                self._compute(op, [self._operand(tensor, operands) for tensor in inputs], number)
+                value = self._computed(
+                    op, [self._operand(tensor, operands) for tensor in inputs], number
+                )
+            held = any(op.output in each.inputs for each in ops[number + 2 :])
+            self._assign(op.output, value, f"  // {op.name}", f"v{number + 1}" if held else RESULT)
 
     def _operand(self, tensor: Tensor, operands: Operands) -> Expression:
         if tensor is self._last and self.value is not None:
@@ -97,8 +107,8 @@ class Chain:
                 held = self._declared(f"v{number}", self._kind, held)
             self._held[value] = held
 
-    def _compute(self, op: Op, operands: Sequence[Expression], number: int) -> None:
-        """Append one operator; an operand that its formula repeats gets a variable."""
+    def _computed(self, op: Op, operands: Sequence[Expression], number: int) -> Expression:
+        """The value of one operator; an operand that its formula repeats gets a variable."""
         integers, row = computes_integers(op), ELEMENTWISE[op.name]
         attrs = {name: op.attrs[name] for name in row.attributes if name in op.attrs}
 
@@ -116,18 +126,23 @@ class Chain:
                 kind = INT if integers else self._kind
                 operand = self._declared(f"{letter}{number}", kind, operand)
             named.append(operand)
-        self._assign(op.output, result(named), f"  // {op.name}")
+        return result(named)
 
-    def _look_up(self, op: Op, value: Expression, operands: Operands, number: int) -> None:
+    def _look_up(self, op: Op, value: Expression, operands: Operands, number: int) -> Expression:
         """Each lane reads its own entry of the table."""
         kind = INTS if self._functions.lanes else INT
         index = self._functions.to_int(value) + op.attrs["offset"]
         place = self._declared(f"place{number}", kind, index)
-        self._assign(op.output, operands.entry(op.operand(1), place), f"  // {op.name}")
+        return operands.entry(op.operand(1), place)
 
-    def _assign(self, tensor: Tensor, value: Expression, remark: str = "") -> None:
-        if self.value == self._result:
-            self.statements.append(assignment(self._result, value, remark))
-        else:
-            self.statements.append(Declare(self._kind, RESULT, value=value, remark=remark))
+    def _assign(
+        self, tensor: Tensor, value: Expression, remark: str = "", name: str = RESULT
+    ) -> None:
         self._last, self.value = tensor, self._result
+        if name != RESULT:
+            self.value = self._declared(name, self._kind, value, remark)
+        elif self._declares:
+            self._declares = False
+            self._declared(RESULT, self._kind, value, remark)
+        else:
+            self.statements.append(assignment(self._result, value, remark))
