@@ -20,6 +20,7 @@ from ..language import (
     Number,
     Operand,
     Operation,
+    Real,
     expression,
     select,
 )
@@ -83,7 +84,10 @@ class KernelFunctions:
 
     def to_int(self, value: Operand) -> Expression:
         """Integers of floats, whose fractions are cut, or of truth values."""
-        return self._converted("int", value, self._int)
+        known = expression(value)
+        if isinstance(known, Real) and not self.lanes:
+            return Number(int(known.parts[0]))
+        return self._converted("int", known, self._int) if known.whole is None else known.whole
 
     def to_float(self, value: Operand) -> Expression:
         """Floats of integers."""

@@ -37,7 +37,7 @@ _TRUTHS = frozenset({OR, AND, EQUALITY, COMPARISON})
 class Expression:
     """An expression; `parts` are what it consists of, in the order that its class says."""
 
-    __slots__ = ("_text", "level", "parts", "type", "value")
+    __slots__ = ("_text", "level", "parts", "type", "value", "whole")
 
     def __init__(
         self, type: str, level: int, parts: tuple[Any, ...], value: int | None = None
@@ -45,6 +45,8 @@ class Expression:
         self.type, self.level, self.parts = type, level, parts
         self.value = value
         """The value of a number; None for any other expression."""
+        self.whole: Expression | None = None
+        """The same as an integer, if it is a float that was one."""
         self._text = ""
 
     @property

@@ -52,8 +52,15 @@ class Numbers(ElementCodec):
 
     def _value(self, stored: Expression) -> Expression:
         # Functions such as max() do not take a char together with an int.
-        value = Cast(self.element, stored, self.element) if self.narrow else stored
-        return self._less_zero(value)
+        if not self.narrow:
+            return self._less_zero(stored)
+        return self._widened(Cast(self.element, stored, self.element), Cast(INT, stored, INT))
+
+    def _widened(self, value: Expression, stored: Expression) -> Expression:
+        """The value of a narrow integer, which is one, too."""
+        found = self._less_zero(value)
+        found.whole = stored - (self.zero_point or 0)
+        return found
 
 
 @dataclass(frozen=True)
@@ -111,4 +118,4 @@ class Packed(Numbers):
     def _value(self, stored: Expression) -> Expression:
         if self.element == INT:
             return stored
-        return self._less_zero(Call("float", stored, type=FLOAT))
+        return self._widened(Call("float", stored, type=FLOAT), stored)
