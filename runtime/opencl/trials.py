@@ -4,7 +4,7 @@
                                            tflgpu-vendors/*.icd  those that may be loaded
 
 The digest is that of the installed drivers' files, of the programs that they link kernels with, and
-of the processor's instructions: if one of them changes, all drivers are tried again. So they are
+of the processor's instructions: if one of them changes, all drivers are tried again. They also are
 after a day if one of them took too long, as any does on a busy machine.
 """
 

@@ -1,4 +1,4 @@
-"""What operators hold of the sizes of the file, fitted to inputs of other sizes.
+"""What operators hold of the sizes in the file, fitted to inputs of other sizes.
 
 Converters for fixed sizes, such as PyTorch's, write them into the operands of RESHAPE, SLICE and
 others. Where it is clear which of them is which, they become the sizes that inputs have now. Where
@@ -22,7 +22,7 @@ from ...ops.reduce import REDUCTIONS, axes
 from ...ops.slice import axes_of_entries
 
 RESIZES = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
-"""Operators to whose sizes either may be meant: those of the file, or those of the inputs."""
+"""Operators whose sizes may be meant to follow the inputs, or to stay as they are in the file."""
 
 TRANSPOSED = ("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE")
 """Operators whose first operand is the shape of the result."""
@@ -236,7 +236,7 @@ def _tables(graph: Graph, op: Op) -> _New:
 def _size_beside(graph: Graph, op: Op, place: int, filed: int) -> Size | None:
     """The changed size of the axis `place` from the end, as other operands have it.
 
-    If they have it not, it may be that of an input of the model, as of the rows of a mask.
+    If none has it, it may be that of an input of the model, as for the rows of a mask.
     """
     others = [tensor for tensor in op.reads if tensor.data is None]
     known = [graph.sizes.get(tensor, ()) for tensor in others]
