@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 
 from ..ir import Shape
 from ..language import (
@@ -182,7 +183,7 @@ class Linear(Accessor):
         own = (1,) * (len(shape) - len(self.shape)) + self.shape
         terms = list(zip(position.coordinates(shape), own, strict=True))
         index = position.index if own == tuple(shape) else horner(*terms)
-        one_a_row = (1, *self.shape)[-1] < (1, *shape)[-1]
+        one_a_row = prod(own) == 1 or (1, *self.shape)[-1] < (1, *shape)[-1]
         if position.lanes and not one_a_row:
             if not self._apart(position):
                 return self.load_slice(self.element_index(index))

@@ -34,6 +34,8 @@ def rows() -> Iterator[Case]:
         yield Case("COS", f"short rows {list(shape)}", short)
         joined = call("CONCATENATION", x(*shape), call("TANH", short), call("EXP", short), axis=-1)
         yield Case("COS", f"short rows {list(shape)}, joined", joined)
+    column = call("SUB", call("COS", x(1, 3, 2, 5, 1)), call("MUL", x(1, 3, 2, 5, 1), x(1)))
+    yield Case("COS", "short rows of an element beside a number", column)
     first, second = parts("SPLIT", 2, ints(4), x(1, 3, 2, 5, 6), num_splits=2)
     yield Case("COS", "short rows within longer ones", call("SUB", call("COS", first), second))
     factor, offset = parts("SPLIT", 2, ints(4), x(1, 3, 2, 5, 2), num_splits=2)
