@@ -218,6 +218,14 @@ def unaligned() -> list[Value]:
     return values
 
 
+def test_columns_are_repeated_along_rows(tmp_path: Path) -> None:
+    """Of a whole with 2 columns and of one with more columns than a slice has lanes."""
+    for columns in (2, 19):
+        place = ints(0, 0, columns - 1), ints(4, 64, 1)
+        column = call("SLICE", call("TANH", x(4, 64, columns)), *place)
+        assert_agrees(tmp_path / str(columns), call("MUL", column, w(64, 64)))
+
+
 def test_parts_amid_a_slice_are_copied(tmp_path: Path) -> None:
     assert_agrees(tmp_path, *unaligned())
 
