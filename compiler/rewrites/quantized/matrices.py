@@ -31,7 +31,7 @@ def batch_matmul(lowering: Lowering) -> Tensor:
     if result.dtype not in INTEGERS:
         raise lowering.declined(f"its result is {result.dtype}")
     _, count, _ = matrices(lowering.op)
-    product = np.float32(lowering.scale(first) * lowering.one_scale(second))
+    product = np.float32(lowering.one_scale(first) * lowering.one_scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(lowering.scale(result))
         sums = sums_of_parts(lowering, first, second, partial(_product, lowering), count)
@@ -79,10 +79,10 @@ def product_of_rows(lowering: Lowering) -> Tensor:
     first, second, result = op.operand(0), op.operand(1), op.output
     count = second.shape[1]
     second_scale = lowering.scale(second) if second.constant else lowering.one_scale(second)
-    product = lowering.scale(first) * second_scale
+    product = lowering.one_scale(first) * second_scale
     if product.ndim:
         # LiteRT multiplies single scales in float32, those of channels in float64.
-        product = np.float64(lowering.scale(first)) * second_scale
+        product = np.float64(lowering.one_scale(first)) * second_scale
     factors = np.asarray(np.float64(product) / lowering.scale(result))
 
     def multiply(x: Tensor, y: Tensor) -> Tensor:

@@ -148,3 +148,12 @@ def test_comparisons_whose_shift_is_undefined_are_refused(place: int) -> None:
             integers[place] = np.where(integers[place] < 0, -1, 1)
             found = evaluated("LESS", *operands, dtype="bool")
             np.testing.assert_array_equal(found, np.less(*integers))
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_products_with_matrices_whose_rows_have_scales_are_refused(place: int) -> None:
+    x = computed_at_run_time(quantized("x", np.zeros((3, 3)), 0.5))
+    w = quantized("w", np.ones((3, 3)), (0.1, 0.2, 0.3))
+    operands = (w, x) if place == 0 else (x, w)
+    with pytest.raises(UnsupportedError, match="tensor w has a scale for each channel"):
+        lowered("BATCH_MATMUL", *operands, adj_x=False, adj_y=False)
