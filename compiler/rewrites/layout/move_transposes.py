@@ -17,7 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
+from ...ops.lines import SHORT_LINE
 from ...ops.reduce import REDUCTIONS
+from ...ops.softmax import softmax_axis
 from ...ops.transpose import permutation
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -32,7 +34,7 @@ def move_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
     moved = True
     while moved:
         moved, declined = False, []
-        for attempt, border in _candidates(graph):
+        for attempt, border in _candidates(graph, target.lanes):
             if attempt.declined is not None:
                 declined.append(attempt)
                 continue
@@ -42,7 +44,7 @@ def move_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
     yield from declined
 
 
-def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
+def _candidates(graph: Graph, lanes: int) -> Iterator[tuple[Attempt, _Border]]:
     """The regions that read a transpose or that a transpose reads, with their borders."""
     tried: set[tuple[Op, tuple[int, ...]]] = set()
     for op in graph.ops:
@@ -61,7 +63,7 @@ def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
                 continue
             region = _region(graph, start, permuted)
             tried |= {(step, permuted) for step in region}
-            border = _Border(graph, region, permuted)
+            border = _Border(graph, region, permuted, lanes)
             now, after = border.cost()
             reason = f"{after.values} values instead of {now.values} would be transposed"
             yield Attempt((op, *region), reason if after >= now else None), border
@@ -108,9 +110,9 @@ class _Cost:
 class _Border(Border):
     """The border of a region with permuted axes, which `apply` frees from the permutation."""
 
-    def __init__(self, graph: Graph, region: Region, order: tuple[int, ...]) -> None:
+    def __init__(self, graph: Graph, region: Region, order: tuple[int, ...], lanes: int) -> None:
         super().__init__(graph, region)
-        self.order = order
+        self.order, self._lanes = order, lanes
         self.undone = tuple(int(axis) for axis in np.argsort(order))
         """The inverse of `order`."""
 
@@ -135,7 +137,19 @@ class _Border(Border):
             back, others = self.readers(tensor)
             before += len(back) * [_values(tensor, self.undone)]
             after += [_values(tensor, self.undone)] if others else []
+        after += 2 * [op.output.elements for op in self.region if self._is_slow(op)]
         return _Cost.of(before), _Cost.of(after)
+
+    def _is_slow(self, op: Op) -> bool:
+        """Whether a softmax would be across rows that do not fill a slice, and its lines are long.
+
+        That takes longer than a transposition before it and one after it.
+        """
+        if op.name != "SOFTMAX":
+            return False
+        axis, last = softmax_axis(op), self.undone[-1]
+        shape = op.output.shape
+        return axis != last and shape[last] < self._lanes and shape[axis] > SHORT_LINE
 
     def _needed_besides(self, source: Op) -> bool:
         """Whether a transpose would stay because it is read outside the region.

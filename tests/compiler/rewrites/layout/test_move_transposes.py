@@ -147,6 +147,16 @@ def test_a_softmax_moves_to_another_axis() -> None:
     assert_becomes(source, "s/turned = SOFTMAX(x) beta=1.0 axis=0", move_transposes)
 
 
+def test_a_softmax_stays_along_rows_if_few_are_beside_each_other() -> None:
+    image = transpose(x(2, 50, 7, 4), *FIRST)
+    value = transpose(call("SOFTMAX", transpose(image, *SWAP_LAST), beta=1.0), *SWAP_LAST)
+    back = transpose(value, *LAST)
+    assert_declines(back, "values instead of 5600 would be transposed", move_transposes)
+    assert operators(back, move_transposes) == "TRANSPOSE  TRANSPOSE  SOFTMAX  TRANSPOSE  TRANSPOSE"
+    graph, _ = rewritten(back, merge_transposes, move_transposes, device="gpu")
+    assert [op.name for op in graph.ops] == ["SOFTMAX"]
+
+
 def test_readers_of_one_transpose_move_together() -> None:
     passes = (move_transposes, merge_transposes, drop_identity)
     assert "TRANSPOSE" not in operators(halves(), *passes)
