@@ -8,22 +8,19 @@ the choice of implementations.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from ...runtime.errors import PlanError, TflgpuError
 from ...runtime.plan.records import Plan
 from ..choices import each_choice
-from ..errors import Finding
+from ..errors import Finding, UnsupportedError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
-from ..ir import Graph
 from ..options import Options
-from ..pipeline import Selected, select, target_of
 from ..progress import Progress, silent
-from ..sizing.sizes import size_operators
-from ..target import Target
-from ..tools.explain import ImplementationChoice, implementation_choices
+from ..tools.explain import ImplementationChoice, explain
 from ..version import compiler_version
 from .graphs import FileGraph, file_graph
 
@@ -87,18 +84,12 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
     profile that is not here, only the graph is returned, with a note.
     """
     options, *_ = each_choice(model, _options(plan))
-    graphs: list[FileGraph] = []
-
-    def observe(stage: str, graph: Graph) -> None:
-        if stage == "read":
-            graphs.append(file_graph(graph))
-
+    graph = file_graph(read(model, dict(options.input_shapes), options.signature_key or None))
     try:
-        target = target_of(options)
-        selected = select(model, options, target, progress, observe)
+        found = explain(model, options, progress)
+        if found.findings:
+            raise UnsupportedError(found.findings)
     except TflgpuError as error:
-        shapes, signature = dict(options.input_shapes), options.signature_key or None
-        graph = graphs[0] if graphs else file_graph(read(model, shapes, signature))
         reason = str(error).splitlines()[0]
         return Decisions(graph, {}, {}, f"Why kernels were chosen cannot be told: {reason}")
     version = compiler_version()
@@ -107,9 +98,8 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
         if plan.compiler != version
         else ""
     )
-    return Decisions(
-        graphs[0], _chosen(selected, target), {item.index: item for item in selected.fallback}, note
-    )
+    fallback = {item.index: item for item in found.fallback}
+    return Decisions(graph, _grouped(found.choices), fallback, note)
 
 
 def _options(plan: Plan) -> Options:
@@ -124,12 +114,12 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _chosen(
-    selected: Selected, target: Target
+def _grouped(
+    chosen: Sequence[ImplementationChoice],
 ) -> dict[tuple[int, ...], list[ImplementationChoice]]:
+    """The choices by the indices of their operators, equal ones once."""
     found: dict[tuple[int, ...], list[ImplementationChoice]] = {}
-    sized = size_operators(selected.graph, selected.choice, target)
-    for choice in implementation_choices(selected, sized, target):
+    for choice in chosen:
         choices = found.setdefault(tuple(origin.index for origin in choice.operators), [])
         if all(choice.implementation != item.implementation for item in choices):
             choices.append(choice)

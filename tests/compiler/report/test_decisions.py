@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from graphs import model, quantized, xq
+from graphs import call, model, number, quantized, x, xq
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler.errors import ModelError
@@ -46,6 +46,16 @@ def test_operators_on_litert_have_their_reasons() -> None:
     decisions = decide(str(DIGITS_MODEL), plan)
     (part,) = plan.parts
     assert set(part.operators) == set(decisions.fallback)
+
+
+def test_kernels_that_do_not_fit_have_their_reasons() -> None:
+    """What only the finished kernels show, here loops that the driver would end."""
+    made = model({"y": call("CUMSUM", x(1, 70_000), number(1, "int32"))})
+    plan = build(made.content, Options(target="glsl", device="llvmpipe", fallback="litert")).plan
+    decisions = decide(made.content, plan)
+    assert "iterations" in decisions.fallback[0].reason
+    (chosen,) = decisions.chosen[(0,)]
+    assert chosen.implementation == "litert"
 
 
 def test_a_profile_that_is_not_here_leaves_the_graph() -> None:
