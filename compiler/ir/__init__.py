@@ -3,6 +3,6 @@
 The frontend builds it, rewrites change it, and later stages read it.
 """
 
-from .graph import Fit, Graph, Signature
+from .graph import Graph, Signature
 from .op import FusedOp, Op, Origin, copies, fuse
 from .tensor import WHOLE_BITS, Array, Blocks, Quantization, Shape, Tensor, Whole, constant

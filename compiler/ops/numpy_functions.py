@@ -21,6 +21,7 @@ Value = Any
 """An array or a number."""
 
 wide = False
+"""Formulas are those for slices of any width."""
 
 ceil, cos, exp, exp2, floor, log = np.ceil, np.cos, np.exp, np.exp2, np.floor, np.log
 sign, sin, sqrt, tanh = np.sign, np.sin, np.sqrt, np.tanh

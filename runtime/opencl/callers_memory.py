@@ -32,15 +32,18 @@ def check_memory(memory: CallersMemory, info: DeviceInfo, context: int, writes: 
             f"the {memory.kind} belongs to another OpenCL context; load the model with "
             "context= the context or the queue of the buffer"
         )
-    # Kernels may read what they have written, but of images they read or write only.
-    forbidden = {_MEM_READ_ONLY: "write"} if writes else {}
-    if not (writes and memory.texture):
-        forbidden[_MEM_WRITE_ONLY] = "read"
-    for flag, needed in forbidden.items():
-        if flags & flag:
-            raise InputError(
-                f"kernels must not {needed} the {memory.kind}; create it with mem_flags.READ_WRITE"
-            )
+    # Kernels may read what they have written, but not in images.
+    reads = not (writes and memory.texture)
+    if writes and flags & _MEM_READ_ONLY:
+        raise _forbidden(memory, "write")
+    if reads and flags & _MEM_WRITE_ONLY:
+        raise _forbidden(memory, "read")
+
+
+def _forbidden(memory: CallersMemory, needed: str) -> InputError:
+    return InputError(
+        f"kernels must not {needed} the {memory.kind}; create it with mem_flags.READ_WRITE"
+    )
 
 
 def _refusal(info: DeviceInfo) -> str:

@@ -8,12 +8,13 @@ the same for other sizes; if not, the model is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
+from typing import TypeVar
 
 from ...errors import ModelError, UnsupportedError
-from ...ir import Fit, Graph, Op, Shape, Tensor
+from ...ir import Graph, Op, Shape, Tensor
 from ...ir.sizes import (
     Factor,
     Size,
@@ -42,6 +43,8 @@ _PLACES = frozenset(["ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"])
 _SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}
 """Positions of what is split and of the axis."""
 
+T = TypeVar("T")
+
 _UNKNOWN = "is not known to do the same for other sizes"
 
 
@@ -65,8 +68,7 @@ class Resizing:
         if found is None:
             return op
         replace = partial(separate, shapes=[tuple(map(by_now, sizes)) for sizes in found])
-        product = replace(self._graph, op)
-        self._graph.fits.append((op, replace))
+        product = self._apply(op, replace)
         tensors = (*product.reads, product.output, op.output)
         self._sizes.update(zip(tensors, found, strict=True))
         product.output.shape = tuple(map(in_file, found[-2]))
@@ -92,9 +94,10 @@ class Resizing:
             self._apply(op, partial(read_instead, new=constants))
         return bool(constants)
 
-    def _apply(self, op: Op, fit: Fit) -> None:
-        fit(self._graph, op)
+    def _apply(self, op: Op, fit: Callable[[Graph, Op], T]) -> T:
+        """Change an operator, as copies of the graph are to be changed, too."""
         self._graph.fits.append((op, fit))
+        return fit(self._graph, op)
 
     def _concerns(self, op: Op) -> bool:
         """Whether an operator reads other sizes, or is to compute them."""
