@@ -168,6 +168,8 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention with a bias and few keys", bias)
     yield Case("recognized", "attention from one projection", from_one_projection(67))
     yield Case("recognized", "attention of three projections", three_projections())
+    by_rows = three_projections(then=lambda layer: call("MUL", layer, w(19, 1)))
+    yield Case("recognized", "attention of projections with factors of rows", by_rows)
     yield Case("recognized", "attention of turned projections", turned_projections())
     yield Case("recognized", "attention with shared heads", shared_heads())
     query = x(2, 3, 1, 16), x(2, 3, 37, 16), x(2, 3, 37, 32)

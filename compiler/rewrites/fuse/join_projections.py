@@ -150,8 +150,13 @@ def _same(one: Tensor, other: Tensor) -> bool:
         return True
     if one.data is None or other.data is None:
         return False
-    by_channel = one.elements > 1 and other.elements > 1
+    by_channel = _of_channels(one) and _of_channels(other)
     return by_channel or bool(np.array_equal(one.data, other.data))
+
+
+def _of_channels(table: Tensor) -> bool:
+    """Whether a table has a number for each channel rather than for each row, or for all."""
+    return table.shape[-1:] == (table.elements,) != (1,)
 
 
 def _join(graph: Graph, projections: Sequence[Projection]) -> None:
@@ -180,7 +185,7 @@ def _join(graph: Graph, projections: Sequence[Projection]) -> None:
 def _joined(name: str, tables: Sequence[Tensor]) -> Tensor:
     """What the operands of projections amount to: one of them, or tables by channel as one."""
     first = tables[0]
-    if all(each is first for each in tables) or first.data is None or first.elements == 1:
+    if not _of_channels(first) or all(each is first for each in tables):
         return first
     parts = [each.data.reshape(-1) for each in tables if each.data is not None]
     return constant(f"{name}/{first.name}", np.concatenate(parts))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from cases.attention import from_one_projection, three_projections
 from cases.quantized_layers import TABLES_OF_WEIGHTS, projected
-from graphs import Value, call, x
+from graphs import Value, call, known, w, x
 from rewriting import operators, rewritten
 
 from tflgpu.compiler.rewrites.fuse.join_projections import join_projections
@@ -35,6 +36,10 @@ def test_three_projections_are_one_layer_of_which_each_is_a_slice() -> None:
             three_projections(then=lambda layer: call("ADD", layer, ADDED)),
             id="each is added to the same numbers",
         ),
+        pytest.param(
+            three_projections(then=lambda layer: call("MUL", layer, w(19, 1))),
+            id="their rows have different factors",
+        ),
     ],
 )
 def test_projections_that_stay_apart(value: Value) -> None:
@@ -50,6 +55,14 @@ def test_projections_by_quantized_weights_are_scaled_together(name: str, cached:
     assert layer.operand(1).shape == (128, 64)
     tables = [each for op in graph.ops if op.name == "tflgpu.multiply_add" for each in op.reads[1:]]
     assert [each.shape for each in tables] == ([] if name == "floats" else [(128,), (128,)])
+
+
+def test_factors_of_rows_that_are_equal_stay_as_they_are() -> None:
+    factors = np.linspace(1, 2, 19, dtype=np.float32)[:, None]
+    value = three_projections(then=lambda layer: call("MUL", layer, known(factors)))
+    graph, _ = rewritten(value, *RULES)
+    (scaled,) = (op for op in graph.ops if op.name == "MUL" and op.output.shape == (2, 19, 144))
+    assert np.array_equal(scaled.constant(1), factors)
 
 
 def test_one_projection_stays_as_it_is() -> None:
