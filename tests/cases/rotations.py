@@ -74,4 +74,17 @@ def rotations() -> Iterator[Case]:
         yield Case("recognized", f"rotation of {depth} channels, then added", added)
 
 
-TABLES = (rotations,)
+def of_broadcast_rows() -> Iterator[Case]:
+    """Rows, or channels, that are repeated for several angles, and angles that are numbers."""
+    row, columns = x(1, 1, 8), x(1, 5, 2)
+    value = of_halves(row, *angles(5, 4), 1, 1, 8)
+    yield Case("recognized", "halves of a row by several angles", value)
+    value = of_wholes(row, *angles(1, 5, 1, 8), 1, 1, 8)
+    yield Case("recognized", "a row by several angles", value)
+    value = of_halves(columns, *angles(5, 2), 1, 5, 2)
+    yield Case("recognized", "two channels by two angles each", value)
+    value = of_wholes(columns, number(0.6), number(0.8), 1, 5, 2)
+    yield Case("recognized", "two channels by one angle", value)
+
+
+TABLES = (rotations, of_broadcast_rows)

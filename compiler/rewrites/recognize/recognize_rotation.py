@@ -48,8 +48,10 @@ def recognize_rotation(graph: Graph, target: Target) -> Iterator[Attempt]:
         if op not in graph or op.epilogue:
             continue
         found = _of_halves(graph, op) or _of_wholes(graph, op)
-        axis = None if found is None else _row_axis(found)
-        if found is None or axis is None:
+        if found is None or found.x.shape != op.output.shape:  # it broadcasts to the tables
+            continue
+        axis = _row_axis(found)
+        if axis is None:
             continue
         needed = needed_outside(graph, found.region, op)
         if needed is not None:
@@ -176,8 +178,8 @@ def _row_axis(found: Rotation) -> int | None:
     """The axis of rows, from the end, that both tables have; None if they have others."""
     shape, axes = found.x.shape, set[int]()
     for table in (found.cos, found.sin):
-        columns = table.shape[-1] if table.shape else 1
-        if columns not in (shape[-1], shape[-1] // 2) or table.shape[-1] != found.cos.shape[-1]:
+        columns = table.shape[-1:]
+        if columns not in (shape[-1:], (shape[-1] // 2,)) or columns != found.cos.shape[-1:]:
             return None
         sizes = enumerate(reversed(table.shape[:-1]), start=2)
         axes |= {-axis for axis, size in sizes if size > 1}
