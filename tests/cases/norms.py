@@ -143,6 +143,17 @@ def grouped_whole(norm: Norm, whole: Shape, cut: Shape, axes: Shape, gain: Shape
     return reshape(norm(reshape(x(*whole), *cut), axes, w(*own), w(*own)), *whole)
 
 
+def cut_again() -> Value:
+    """Groups of 8 of 32 channels, without a gain, of images that have these along two axes."""
+    image = reshape(x(1, 4, 4, 2, 16), 1, 16, 32)
+    values = reshape(image, 1, 16, 4, 8)
+    center = mean(values, (1, 3))
+    factor = deviation(call("SQUARED_DIFFERENCE", values, center), (1, 3))
+    spread = [call("BROADCAST_TO", each, ints(1, 1, 4, 8)) for each in (center, factor)]
+    shift, scale = (reshape(each, 1, 1, 32) for each in spread)
+    return reshape(call("MUL", call("SUB", image, shift), scale), 1, 4, 4, 2, 16)
+
+
 GROUPS: dict[str, tuple[Shape, Shape, Shape, Shape]] = {
     "4 channels": ((2, 5, 7, 64), (2, 35, 16, 4), (1, 3), (64,)),
     "4 channels of 64 pixels": ((1, 8, 8, 64), (1, 64, 16, 4), (1, 3), (64,)),
@@ -170,6 +181,7 @@ def groups() -> Iterator[Case]:
     yield Case("recognized", "norm of groups of 4 channels far from zero", value)
     name = "root mean square of groups of 4 channels"
     yield Case("recognized", name, grouped(root_mean_square, *GROUPS["4 channels"]))
+    yield Case("recognized", "norm of groups of channels that lie along two axes", cut_again())
 
 
 def converted(whole: Shape, groups: int, *, gain: bool, turned: bool = True) -> Value:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
-from ...ops.normalization import NAME
+from ...ops.normalization import NAME, shape_normalized
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
@@ -68,7 +68,7 @@ def _build(here: Decomposition, before: Op, steps: list[Op]) -> Tensor:
     """What operators between two reshapes compute in the shape before the first."""
     value, read = before.operand(0), before.output
     for each in steps:
-        own = {"shape": read.shape} if each is steps[0] else {}
+        own = {"shape": shape_normalized(each)} if each is steps[0] else {}
         operands = (
             value if one is read else here.reshape(one, (one.elements,)) for one in each.reads
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cases.norms import GROUPS, deviation, grouped, grouped_whole, layers, mean
+from cases.norms import GROUPS, cut_again, deviation, grouped, grouped_whole, layers, mean
 from graphs import Value, call, reshape, w, x
 from rewriting import assert_becomes, assert_declines, compiled, kernels, operators, rewritten
 
@@ -32,6 +32,12 @@ shape=(1,15,4,8)
     """
     value = reshape(plain(cut_values(1, 15, 4, 8), 1, 3), 1, 3, 5, 32)
     assert_becomes(value, expected, *BOTH)
+
+
+def test_groups_of_channels_that_other_axes_cut_stay_the_same() -> None:
+    (normalized,) = rewritten(cut_again(), *BOTH)[0].ops
+    assert normalized.operand(0).shape == (1, 4, 4, 2, 16)
+    assert (normalized.attrs["shape"], normalized.attrs["axes"]) == ((16, 4, 8), (0, 2))
 
 
 def test_gain_and_offset_between_the_reshapes_are_those_of_channels() -> None:
