@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -108,7 +109,7 @@ def _scores(graph: Graph, second: Op) -> Scores | None:
             if normalized or not last or op.attrs.get("beta", 0.0) != 1:
                 return None
             normalized = True
-        elif op.name in RESHAPES and tensor.shape[-1] == op.output.shape[-1]:
+        elif op.name in RESHAPES and tensor.shape[-1:] == op.output.shape[-1:]:
             pass
         elif not normalized:
             return None
@@ -153,8 +154,9 @@ def _attention(graph: Graph, scores: Scores, second: Op, target: Target) -> Atte
     if several and len(scores.shape) == 4:
         batches = [scores.shape[0]]
     else:
-        sizes = [tensor.shape[0] for tensor, _, _ in sources(graph, first.operand(0))]
-        batches = [1] if several else [size for size in sorted({*sizes, 1}) if heads % size == 0]
+        moved = (tensor.shape[:1] for tensor, _, _ in sources(graph, first.operand(0)))
+        sizes = sorted({1, *chain.from_iterable(moved)})
+        batches = [1] if several else [size for size in sizes if heads % size == 0]
     reasons = []
     found = []
     for batch in batches:

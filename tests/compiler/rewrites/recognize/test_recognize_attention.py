@@ -11,7 +11,7 @@ from cases.attention import (
     in_front,
     shared_heads,
 )
-from graphs import Value, call, number, x
+from graphs import Value, call, number, reshape, x
 from rewriting import assert_becomes, assert_declines, operators, rewritten
 
 from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
@@ -118,6 +118,16 @@ def test_powers_that_are_used_elsewhere() -> None:
     powers = call("SOFTMAX", call("BATCH_MATMUL", x(2, 9, 16), x(2, 9, 16), adj_y=True), beta=1.0)
     value = call("ADD", powers, call("BATCH_MATMUL", powers, x(2, 9, 9)))
     assert_declines(value, "is also used elsewhere", recognize_attention)
+
+
+def test_a_number_is_no_row_of_scores() -> None:
+    value = call("BATCH_MATMUL", reshape(call("TANH", x()), 1, 1), x(1, 9))
+    assert operators(value, recognize_attention) == "TANH  RESHAPE  BATCH_MATMUL"
+
+
+def test_a_query_that_is_a_number() -> None:
+    value = attention(reshape(call("TANH", x()), 1, 1), x(9, 1), x(9, 16))
+    assert_declines(value, "few queries need heads of whole", recognize_attention)
 
 
 def test_scores_are_replaced_by_numbers_that_may_show() -> None:
