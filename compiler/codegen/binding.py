@@ -62,7 +62,7 @@ class Binding:
     layouts: Mapping[Tensor, StridedLayout]
     """The layout of each tensor within its argument, if it is not the whole argument."""
     joint: Mapping[Tensor, int] = field(default_factory=dict)
-    """The number of the argument of each tensor that is read through one with others."""
+    """The number of the argument of each tensor, where one is bound once for all that it holds."""
     used: set[str] = field(default_factory=set)
     """The intrinsics that the kernel calls."""
     roles: dict[str, Accessor] = field(default_factory=dict)
@@ -131,12 +131,13 @@ class Binding:
         if shared is None:
             self.arguments.append(Argument(tensor, writes, found))
         else:
-            shared.others.append(tensor)
+            if tensor not in shared.tensors:
+                shared.others.append(tensor)
             found = replace(found, memory=shared.accessor.memory)
         self.roles[role] = found
 
     def _shared(self, tensor: Tensor, found: Accessor) -> Argument | None:
-        """The argument that a tensor is read through together with others, if it is bound."""
+        """The argument that a tensor is read through, in another role or with others, if bound."""
         number = self.joint.get(tensor)
         for argument in self.arguments if number is not None else ():
             if number in map(self.joint.get, argument.tensors):

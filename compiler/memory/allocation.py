@@ -19,10 +19,10 @@ from .offsets import Interval, Layout, plan_memory
 
 @dataclass(frozen=True)
 class Joint:
-    """Tensors that are read through arguments that several of them share."""
+    """The arguments that tensors are read through, of which several may share one."""
 
     layouts: Mapping[Tensor, StridedLayout]
-    """The layout of each within the argument."""
+    """The layout within the argument of each that shares it."""
     numbers: Mapping[Tensor, int]
     """The number of the argument of each."""
 
@@ -60,16 +60,17 @@ class Allocation:
         return replace(exact, offset=exact.offset - start, size=exact.size + start)
 
     def joint(self, tensors: Iterable[Tensor]) -> Joint:
-        """The tensors, of those that a launch reads, whose arguments would overlap."""
+        """The arguments of what a launch reads, of which none overlap."""
         places = {tensor: self._argument(tensor, False) for tensor in tensors}
-        layouts, numbers = {}, {}
+        layouts: dict[Tensor, StridedLayout] = {}
+        numbers: dict[Tensor, int] = {}
         for number, group in enumerate(_overlapping(places)):
-            for tensor in group:
+            numbers |= dict.fromkeys(group, number)
+            for tensor in group if len(group) > 1 else ():
                 size = stored_bytes(tensor, self.storages[tensor], self.target)
                 layout = self.layouts.get(tensor, StridedLayout(0, size, size))
                 before = places[tensor].offset - places[group[0]].offset
                 layouts[tensor] = replace(layout, start=layout.start + before)
-                numbers[tensor] = number
         return Joint(layouts, numbers)
 
     @cached_property
@@ -102,17 +103,17 @@ def allocate(
 
 
 def _overlapping(places: Mapping[Tensor, Argument]) -> Iterator[list[Tensor]]:
-    """The groups of several tensors that have bytes in common, each in the order of its places."""
+    """The groups of tensors that have bytes in common, each in the order of its places."""
     group: list[Tensor] = []
     region, end = (Region.ARENA, 0), 0
     start = attrgetter("region", "index", "offset")
     for tensor in sorted(places, key=lambda each: start(places[each])):
         place = places[tensor]
         if (place.region, place.index) != region or place.offset >= end:
-            if len(group) > 1:
+            if group:
                 yield group
             group, region, end = [], (place.region, place.index), 0
         group.append(tensor)
         end = max(end, place.offset + place.size)
-    if len(group) > 1:
+    if group:
         yield group

@@ -6,7 +6,8 @@ import re
 
 import pytest
 from cases import CASES
-from graphs import call, ints, model, parts, x
+from cases.attention import attention
+from graphs import Value, call, ints, model, parts, transpose, typed, x, xi
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
@@ -27,6 +28,7 @@ from tflgpu.compiler.language.statement import (
     Statements,
     While,
 )
+from tflgpu.runtime.plan.validate import validate
 
 ARRAYS = {
     **{"x": "vec4[]", "y": "vec4[]", "rows": "float[]", "words": "uint[]", "numbers": "int[]"},
@@ -304,3 +306,25 @@ def test_kernels_that_compute_in_half_precision_ask_for_it() -> None:
     for kernel in compiled.plan.kernels:
         assert ("\nenable f16;\n" in compiled.sources[kernel.file]) == (kernel in halved)
         assert kernel.extensions in ((), ("shader-f16",))
+
+
+PLACES = typed("int32", "MINIMUM", transpose(xi(4, 3, draw="places"), 1, 0), xi(3, 4))
+MOVED = transpose(x(8, 16), 1, 0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(typed("int32", "GATHER", PLACES, PLACES, axis=0), id="indices of themselves"),
+        pytest.param(attention(MOVED, MOVED, MOVED), id="keys and values that are the queries"),
+        pytest.param(
+            call("DYNAMIC_UPDATE_SLICE", MOVED, MOVED, xi(2)), id="a tensor that replaces itself"
+        ),
+    ],
+)
+def test_a_tensor_in_several_roles_is_bound_once(value: Value) -> None:
+    built = build(model({"y": value}).content, Options(target="wgsl", device="webgpu"))
+    for launched in built.plan.dispatches:
+        places = [(item.region, item.index, item.offset) for item in launched.arguments]
+        assert len(set(places)) == len(places)
+    validate(built.plan)
