@@ -111,6 +111,14 @@ class Linear(Accessor):
         """As many elements as a slice has lanes, from an index of the array on."""
         return self.codec.load_lanes(self.memory, place)
 
+    def slice_from(self, index: Operand, reach: int = 0) -> Expression:
+        """The elements from a flat index of the tensor on, as many as a slice has lanes, of which
+        the first `reach` count, or all of them."""
+        if not self._apart(reach or self.lanes):
+            return self.load_slice(self.element_index(index))
+        each = (self.read(expression(index) + number) for number in range(self.lanes))
+        return self.memory.language.made(FLOATS, self.lanes, *each)
+
     def store_slice(self, place: Operand, value: Operand) -> Statements:
         """The statement that stores the lanes of a slice from an index of the array on."""
         return body(self.codec.save_lanes(self.memory, place, value))
@@ -161,12 +169,12 @@ class Linear(Accessor):
     def entry(self, index: Operand) -> Expression:
         return self.read(index)
 
-    def _apart(self, position: Position) -> bool:
-        """Whether a slice has gaps between its elements, as it reaches beyond a shorter row."""
-        return bool(self.run) and self.shape[-1] < (position.some.stop or position.lanes)
+    def _apart(self, count: int) -> bool:
+        """Whether so many elements have gaps between, as they reach beyond a shorter row."""
+        return bool(self.run) and self.shape[-1] < count
 
     def write(self, position: Position, value: Expression) -> Statements:
-        if self._apart(position):
+        if self._apart(position.some.stop or position.lanes):
             some = position.some or range(position.lanes)
             places = (self.element_index(expression(position.index) + number) for number in some)
             each = (lane(value, number, position.lanes) for number in some)
@@ -185,10 +193,7 @@ class Linear(Accessor):
         index = position.index if own == tuple(shape) else horner(*terms)
         one_a_row = prod(own) == 1 or (1, *self.shape)[-1] < (1, *shape)[-1]
         if position.lanes and not one_a_row:
-            if not self._apart(position):
-                return self.load_slice(self.element_index(index))
-            each = (self.read(expression(index) + n) for n in range(position.lanes))
-            return self.memory.language.made(FLOATS, position.lanes, *each)
+            return self.slice_from(index, reach=position.some.stop)
         element = self.read(index)
         if own and 1 < own[-1] < shape[-1]:
             element = Choice(expression(terms[-1][0]) < own[-1], element, Real(0.0))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphs import Value, call, ints, known, model, parts, w, x
+from graphs import Value, call, ints, known, model, parts, transpose, w, x
 from rewriting import assert_agrees, compiled
 
 from tflgpu.compiler import Options, pipeline
@@ -224,6 +224,16 @@ def test_columns_are_repeated_along_rows(tmp_path: Path) -> None:
         place = ints(0, 0, columns - 1), ints(4, 64, 1)
         column = call("SLICE", call("TANH", x(4, 64, columns)), *place)
         assert_agrees(tmp_path / str(columns), call("MUL", column, w(64, 64)))
+
+
+def test_columns_become_rows(tmp_path: Path) -> None:
+    """Columns that lie beside others are moved in slices: by taking them apart, by turning them."""
+    for columns in (2, 19):
+        place = ints(0, 0, columns - 1), ints(32, 64, 1)
+        taken = [call("SLICE", call("TANH", x(32, 64, columns)), *place) for _ in range(2)]
+        (row,) = parts("UNPACK", 1, taken[0], num=1, axis=2)
+        turned = transpose(taken[1], 2, 1, 0)
+        assert_agrees(tmp_path / str(columns), row, turned)
 
 
 def test_parts_amid_a_slice_are_copied(tmp_path: Path) -> None:
