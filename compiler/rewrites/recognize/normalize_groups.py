@@ -31,7 +31,7 @@ def normalize_groups(graph: Graph, target: Target) -> Iterator[Attempt]:
         if before is None or before.name not in RESHAPES:
             continue
         source, values = before.operand(0), op.operand(0)
-        steps = _steps(graph, op, source.shape)
+        steps = _steps(graph, op, source.shape) if source.shape else []
         if not steps or graph.only_reader(values) is not op:
             continue
         ragged = target.on_processor and source.shape[-1] % target.lanes

@@ -72,6 +72,13 @@ def test_values_that_others_read_and_rows_that_stay_rows_keep_their_reshapes() -
     assert operators(rows, *BOTH) == names
 
 
+def test_a_number_is_no_row_of_channels() -> None:
+    values = reshape(x(), 1, 1)
+    scale = deviation(call("MUL", values, values), (1,))
+    value = reshape(call("MUL", call("MUL", values, scale), w(1)), 1, 1, 1)
+    assert operators(value, *BOTH).startswith("RESHAPE  tflgpu.normalization")
+
+
 def test_ragged_rows_keep_their_reshapes_on_processors() -> None:
     ragged = reshape(plain(reshape(x(1, 5, 7, 20), 1, 35, 5, 4), 1, 3), 1, 5, 7, 20)
     assert_declines(ragged, "rows of 20 elements are not whole slices", *BOTH)
