@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from ..runtime.errors import InputError
 from ..runtime.plan.records import TensorInfo
-from .ir import Array, Graph, Tensor
+from .ir import Array, Graph, Op, Shape, Tensor
 
 LARGEST_RANDOM_INTEGER = 8
 """Integer inputs are mostly indices, and small ones are valid for most tables."""
@@ -24,21 +24,32 @@ def trial_input(info: TensorInfo) -> Array:
     return np.random.default_rng(7).uniform(-1, 1, info.shape).astype(info.dtype)
 
 
-TABLES: Mapping[str, tuple[int, int]] = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""Operators that look up rows of a table, with the operands that are the table and the indices."""
+def _indexed(shape: Shape, indices: Tensor) -> Shape:
+    """The leading sizes, one for each column of the indices; none if a file does not say which."""
+    return shape[: indices.shape[-1]] if indices.shape else ()
+
+
+LOOKUPS: Mapping[str, tuple[int, Callable[[Op], Shape]]] = {
+    "GATHER": (1, lambda op: op.operand(0).shape[op.attrs.get("axis", 0) :][:1]),
+    "GATHER_ND": (1, lambda op: _indexed(op.operand(0).shape, op.operand(1))),
+    "EMBEDDING_LOOKUP": (0, lambda op: op.operand(1).shape[:1]),
+    "SCATTER_ND": (0, lambda op: _indexed(op.output.shape, op.operand(0))),
+}
+"""Operators with places in a tensor: the operand that holds their indices, and what these must stay
+below."""
 
 
 def largest_indices(graph: Graph) -> dict[str, int]:
-    """The last row of the smallest table that each input looks up, possibly after arithmetic."""
+    """The last index of the shortest axis that each input looks up, possibly after arithmetic."""
     last: dict[Tensor, int] = {}
     for op in reversed(graph.ops):
         # Whatever an index is computed of is taken to be one, too: small numbers are always valid.
         bounds = [last[output] for output in op.outputs if output in last]
         integers = [tensor for tensor in op.reads if "int" in tensor.dtype]
         bounded = {tensor: min(bounds) for tensor in integers if bounds}
-        if op.name in TABLES:
-            table, indices = (op.operand(position) for position in TABLES[op.name])
-            bounded[indices] = table.shape[op.attrs.get("axis", 0)] - 1
+        if op.name in LOOKUPS:
+            position, limits = LOOKUPS[op.name]
+            bounded[op.operand(position)] = min(limits(op), default=1) - 1
         for tensor, bound in bounded.items():
             last[tensor] = min(bound, last.get(tensor, bound))
     return {tensor.name: last[tensor] for tensor in graph.inputs if tensor in last}

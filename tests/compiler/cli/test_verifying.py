@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from commands import as_json, invoke
 from graphs.build import model
-from graphs.values import call, ints, typed, w, xi
+from graphs.values import call, ints, typed, w, x, xi
 from paths import DIGITS_MODEL, SEVEN
 
 from tflgpu.compiler.ir import Array
@@ -45,8 +45,10 @@ def test_random_indices_are_rows_of_the_tables(opencl_device: str, tmp_path: Pat
     below, above = typed("bool", "LESS", types, ints(0)), typed("int32", "ADD", types, ints(2))
     wrapped = typed("int32", "SELECT_V2", below, above, types)
     rows = call("GATHER", w(2, 5), wrapped, axis=0)
+    places = call("GATHER_ND", w(3, 2), typed("int32", "ADD", xi(5, 2, draw="counts"), ints(0)))
+    updated = call("SCATTER_ND", xi(5, 1, draw="counts"), x(5, 3), ints(2, 3))
     path = tmp_path / "types.tflite"
-    path.write_bytes(model({"rows": rows}).content)
+    path.write_bytes(model({"rows": rows, "places": places, "updated": updated}).content)
     assert as_json("verify", path, "--device", opencl_device)["ok"] is True
 
 
