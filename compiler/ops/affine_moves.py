@@ -60,7 +60,7 @@ class Move:
 
     def merged(self, shape: Shape, lanes: int = 1) -> tuple[Move, Shape]:
         """The same move with axes as one that neighbour each other in input and output, and the
-        input's shape then; rows only of whole slices, since there may be gaps between them.
+        input's shape then; rows of either only of whole slices, since there may be gaps between.
         """
         sizes, axes, extents = list(self.shape), list(self.axes), list(shape)
         for place in reversed(range(1, len(axes))):
@@ -74,7 +74,7 @@ class Move:
                 or outer != Axis(outer.of, outer.start)
                 or size != extents[place]
                 or not 0 <= outer.start <= extents[place - 1] - count
-                or (inner.of == len(sizes) - 1 and size % lanes)
+                or (size % lanes and (place == len(axes) - 1 or inner.of == len(sizes) - 1))
             ):
                 continue
             sizes[outer.of : inner.of + 1] = [count * size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from graphs import Call, Value, call, ints, known, parts, quantized, typed, w, x, xi, xq
+from graphs import Call, Value, call, ints, known, parts, quantized, reshape, typed, w, x, xi, xq
 
 from tflgpu.compiler.ir import Shape
 
@@ -228,6 +228,9 @@ def transposes() -> Iterator[Case]:
     for shape, order in few_rows:
         few = call("TRANSPOSE", x(*shape), ints(*order))
         yield Case("TRANSPOSE", f"few rows of {shape}", few)
+    beginnings = call("SLICE", call("TANH", x(1, 17, 7, 5)), ints(0, 0, 0, 0), ints(1, 17, 7, 3))
+    turned = call("TRANSPOSE", reshape(beginnings, 17, 7, 3), ints(1, 2, 0))
+    yield Case("TRANSPOSE", "the beginnings of rows to columns", turned)
 
 
 def diagonals() -> Iterator[Case]:
