@@ -1,11 +1,11 @@
 """TOPK_V2, STABLEHLO_SORT and tflgpu.sort: the last axis in order, and the places the values had.
 
-Equal values keep their order. One kernel compares all pairs of a row. TOPK_V2 and tflgpu.sort of
-long rows are computed in steps: tflgpu.top_of_blocks, then tflgpu.merge_tops repeatedly. Each step
-keeps the first `count` values of every stretch of a row, in the order that `falling` and
-`nan_first` say, with their positions in the whole row. A stretch of the first step is a block of
-`length` values; a stretch of a merge is `lists` lists of the previous step, each of `length` values
-except that the last list of a row may be shorter.
+Equal values keep their order. One kernel compares all pairs of a row. On processors, TOPK_V2 keeps
+the largest values of a long row in a heap. Elsewhere it is computed in steps, as tflgpu.sort is:
+tflgpu.top_of_blocks, then tflgpu.merge_tops repeatedly. Each step keeps the first `count` values of
+every stretch of a row, in the order that `falling` and `nan_first` say, with their positions in the
+whole row. A stretch of the first step is a block of `length` values; a stretch of a merge is
+`lists` lists of the previous step, each of `length` values; the last of a row may have less.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ SORT = "tflgpu.sort"
 BLOCKS = "tflgpu.top_of_blocks"
 MERGE = "tflgpu.merge_tops"
 
+LONG = 768
+"""Values of a row from which all pairs are too many to compare, measured on PoCL and llvmpipe."""
 FEW_RATIO = 8
-"""Values per kept value from which insertion is worthwhile."""
-MAX_MOVES = 1 << 19
-"""Moves that insertion may take in the worst case, which is a row in ascending order."""
+"""Values of a shorter row per kept value from which a heap is worthwhile."""
 
 
 def axis_of(op: Op) -> int:
@@ -94,22 +94,24 @@ def _reference_top(op: Op, values: Array, count: Array) -> Sequence[Array]:
     return [np.take_along_axis(values, places, -1), places.astype(op.outputs[1].dtype)]
 
 
-def inserts(size: int, count: int, target: Target) -> bool:
-    """Whether one work-item can find the largest `count` of `size` values fast by insertion."""
-    alone = target.on_processor
-    return alone and 0 < count <= size // FEW_RATIO and size * count <= MAX_MOVES
+def in_a_heap(size: int, count: int, target: Target) -> bool:
+    """Whether one work-item had better find the largest `count` of `size` values alone."""
+    return target.on_processor and count > 0 and (size >= LONG or count <= size // FEW_RATIO)
 
 
-def _few_are_kept(op: Op, target: Target) -> str | None:
+def _too_many(op: Op, target: Target) -> str | None:
     size, count = op.operand(0).shape[-1], op.output.shape[-1]
-    return None if inserts(size, count, target) else f"inserting {count} of {size} values is slow"
+    if in_a_heap(size, count, target):
+        return None
+    return f"a heap of {count} of {size} values is slow"
 
 
-def _insert(op: Op, target: Target) -> Launch:
+def _heap(op: Op, target: Target) -> Launch:
     launch = _build(op, target)
-    rows = op.output.elements // op.output.shape[-1]
-    grid, flops = (rows, 1, 1), op.operand(0).elements
-    template = "sort/top_insertion.jinja"
+    count = op.output.shape[-1]
+    grid = (op.output.elements // count, 1, 1)
+    flops = op.operand(0).elements + op.output.elements * count.bit_length()
+    template = "sort/top_heap.jinja"
     return replace(launch, template=template, grid=grid, flops=flops, heavy=True)
 
 
@@ -161,7 +163,7 @@ def _kernel(name: str, build: Build, reason: Reason = no_reason) -> tuple[Implem
 define(
     "TOPK_V2 x:T k:integer -> values:T indices:integer",
     _infer_top,
-    (*_kernel("top_insertion", _insert, _few_are_kept), *_kernel("top", _build)),
+    (*_kernel("top_heap", _heap, _too_many), *_kernel("top", _build)),
     _reference_top,
     ANY,
     note="k must be a constant",

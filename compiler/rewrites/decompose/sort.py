@@ -17,7 +17,7 @@ import numpy as np
 
 from ...ir import Array, Tensor
 from ...ops.base import FLOATS
-from ...ops.sort import BLOCKS, MERGE, SORT, axis_of, inserts
+from ...ops.sort import BLOCKS, LONG, MERGE, SORT, axis_of, in_a_heap
 from .computation import evaluated
 from .decomposition import Decomposition, Results, decomposes
 
@@ -26,8 +26,6 @@ _INTEGERS = (-100, -3, -1, 0, 1, 2, 99)
 _TRUTHS = (0, 1)
 
 
-LONG = 768
-"""Values of a row from which the steps are faster, measured on PoCL and llvmpipe."""
 SHORTEST = 64
 """Fewest values of a block."""
 LONGEST = 256
@@ -115,8 +113,8 @@ def in_steps(here: Decomposition) -> Results | str:
     size, count = here.op.operand(0).shape[-1], here.op.output.shape[-1]
     if size < LONG:
         return f"rows of {size} values are short"
-    if inserts(size, count, here.target):
-        return f"one work-item finds {count} of {size} values fast enough"
+    if in_a_heap(size, count, here.target):
+        return f"one work-item keeps {count} of {size} values in a heap"
     return _steps(here, count, falling=True, nan_first=False)
 
 

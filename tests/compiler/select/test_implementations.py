@@ -214,7 +214,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SHORT_SINES, "cpu_avx512", ["elementwise_rows"]),
         (ROWS_OF_THREE, "cpu_avx512", ["elementwise_rows"]),
         (ROWS_OF_THREE, "gpu", ["elementwise_linear"]),
-        (TOP, "cpu_avx512", ["top_insertion"]),
+        (TOP, "cpu_avx512", ["top_heap"]),
         (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
         (transposed(4, 4), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_thin"]),
         (transposed(4, 4), "adreno", ["to_sliced", "max_pool", "transpose_conv_thin"]),
