@@ -221,7 +221,7 @@ _CLAMPED = (
 )
 
 define(
-    "GATHER x:T indices:integer -> y:T",
+    "GATHER x:T indices:int16|int32|int64 -> y:T",
     _infer_gather,
     (row_major("gather_rows", _by_rows(_gather), _of_rows), row_major("gather", _gather)),
     _reference_gather,
@@ -231,7 +231,7 @@ define(
     traits=_READ,
 )
 define(
-    "GATHER_ND x:T indices:integer -> y:T",
+    "GATHER_ND x:T indices:int16|int32|int64 -> y:T",
     _infer_gather_nd,
     (
         row_major("gather_nd_rows", _by_rows(_gather_nd), _nd_of_rows),

@@ -36,11 +36,14 @@ _INTEGERS = frozenset(
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 
+_INDICES = "int16|int32|int64"
+
 _SINGLE = ("bool", "int32", "string", "resource", "variant")
 """Kinds of a single element type."""
 
 _KINDS = {
     "integer": _INTEGERS,
+    _INDICES: frozenset(_INDICES.split("|")),
     "weights": frozenset(
         [
             *("float32", "float16", "bfloat16", "float64"),

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
+from ...ops.base import operands_of
 from ...ops.centered import FROM_CENTERED
 from ..decompose.decomposition import Results
-from .lowering import INTEGERS, Lowering, lowers
+from .lowering import Lowering, lowers
 
 MOVES = (
     *("BATCH_TO_SPACE_ND", "DEPTH_TO_SPACE", "EXPAND_DIMS", "GATHER", "GATHER_ND"),
@@ -32,9 +33,11 @@ def move(lowering: Lowering) -> Results:
     op = lowering.op
     if any(tensor.dtype == "int4" for tensor in op.reads):
         return _move_packed(lowering)
-    inputs = [None if tensor is None else lowering.centered(tensor) for tensor in op.inputs]
-    integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
-    moved = next((t for t in integers if t.quantization is not None), integers[0])
+    declared = operands_of(op)
+    assert declared is not None
+    alike = declared.alike(op)  # others say where to, and may be integers of 8 or 16 bits, too
+    inputs = [lowering.centered(t) if t is not None and t in alike else t for t in op.inputs]
+    moved = next((t for t in alike if t.quantization is not None), alike[0])
     if op.name in PADS and lowering.zero(moved) != lowering.zero(op.output):
         raise lowering.declined("it pads a tensor of one zero point to one of another")
     values = lowering.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
