@@ -13,6 +13,7 @@ from platformdirs import user_cache_path
 
 from ..runtime import Session, load
 from ..runtime.api import Progress
+from ..runtime.cache.private_files import make_private
 from ..runtime.custom_op import CustomOp
 from ..runtime.errors import DeviceError, PlanError
 from ..runtime.launch.callers_memory import callers_context
@@ -86,10 +87,22 @@ def load_model(
 def load_or_compile(folder: Path, load: Callable[[Path], T], compile: Callable[[], Path]) -> T:
     """What `load` makes of a model's folder, compiled if it is not yet there or is damaged.
 
-    `compile` returns the folder that it wrote. Raises what both functions raise.
+    `compile` returns the folder that it wrote. PlanError if there can be no such folder; also
+    raises what both functions raise.
     """
     with suppress(PlanError):  # not compiled yet, or damaged
         return load(folder)
+    cache = folder.parent.parent
+    try:
+        make_private(cache)  # before the work of compiling is done in vain
+    except PlanError as error:
+        if cache != user_cache():
+            raise
+        raise PlanError(
+            f"{error}; it is your own cache, which on Linux the environment variable "
+            f"XDG_CACHE_HOME moves elsewhere; or compile into another folder with: "
+            f"tflgpu-compile MODEL -o CACHE"
+        ) from error
     return load(compile())
 
 

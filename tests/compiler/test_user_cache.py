@@ -41,3 +41,13 @@ def test_what_is_no_model_or_no_choice(tmp_path: Path) -> None:
         tflgpu.load(DIGITS_MODEL, "digits")
     with pytest.raises(tflgpu.PlanError, match=r"there is no file .*gone\.tflite"):
         tflgpu.load("gone.tflite")
+
+
+def test_a_cache_that_cannot_be_is_told_before_compiling(
+    opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nothing")
+    steps: list[str] = []
+    with pytest.raises(tflgpu.PlanError, match=r"cannot create .* XDG_CACHE_HOME .* -o CACHE"):
+        tflgpu.load(DIGITS_MODEL, device=opencl_device, progress=steps.append)
+    assert "rewrite" not in steps
