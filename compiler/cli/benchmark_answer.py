@@ -195,7 +195,7 @@ def _spread_text(spread: Spread) -> str:
 
 
 def _busy_text(busy: int) -> str:
-    return f"; {busy} other programs computed" if busy else ""
+    return f"; {busy} other program{'s' * (busy != 1)} computed" if busy else ""
 
 
 def _ms(seconds: float) -> str:
