@@ -9,7 +9,7 @@ import numpy as np
 from ...runtime.plan.records import TensorInfo
 from ..frontend.model_file import Model
 from ..ir import Array, Shape
-from ..litert.reference import Reference
+from ..litert.child import LONGEST_RUN, Child
 from ..trial_input import trial_input
 from .losses import relative_error
 
@@ -33,14 +33,15 @@ class Samples:
             arrays = {info.name: _draw(info, kind) for info in inputs}
             if not any(_equal(arrays, others) for others in self.inputs):
                 self.inputs.append(arrays)
-        if signature:
-            called = Reference(model, kernels="XNNPACK", signature=signature)
-            self._expected = [called.run(arrays) for arrays in self.inputs]
-        else:
-            shapes = [info.shape for info in inputs]
-            reference = Reference(model, input_shapes=shapes, kernels="XNNPACK")
+        with Child(LONGEST_RUN) as child:
             self._expected = [
-                reference.run([arrays[info.name] for info in inputs]) for arrays in self.inputs
+                [
+                    array
+                    for _, array in child.run(
+                        model, arrays if signature else list(arrays.values()), signature
+                    )
+                ]
+                for arrays in self.inputs
             ]
         finite = [number for number, found in enumerate(self._expected) if _finite(found)]
         if finite:

@@ -12,17 +12,26 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from math import prod
 from threading import Timer
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, TypeVar
+
+import numpy as np
 
 from ...runtime.litert.module import KernelSet
+from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError
 from ..frontend.model_file import Model
 from ..ir import Array
 from .reference import require_litert
+
+T = TypeVar("T")
+
+Output = tuple[TensorInfo, Array]
+"""An output as LiteRT describes and computes it."""
 
 MODULE = "tflgpu.runtime.litert.probe"
 
@@ -50,6 +59,24 @@ class Child:
         ModelError if LiteRT rejects the model, crashes or does not answer in time;
         ReferenceMissingError if it is not installed.
         """
+        return self._answer(lambda result, stream: result, function, *arguments)
+
+    def run(
+        self,
+        model: Model,
+        inputs: Sequence[Array] | Mapping[str, Array],
+        signature: str = "",
+        kernels: KernelSet = "XNNPACK",
+    ) -> list[Output]:
+        """The outputs of a run of a model, in the order of LiteRT.
+
+        `inputs` are in the model's order, or by name for a signature. Raises what `ask` raises.
+        """
+        source = model if isinstance(model, bytes) else os.fspath(model)
+        return self._answer(_outputs, "run", source, inputs, signature, kernels)
+
+    def _answer(self, read: Callable[[Any, IO[bytes]], T], function: str, *arguments: Any) -> T:
+        """What `read` makes of the result of a function and of what follows it."""
         require_litert()
         process = self._process or self._start()
         assert process.stdin is not None and process.stdout is not None
@@ -59,13 +86,13 @@ class Child:
             pickle.dump((function, arguments), process.stdin)
             process.stdin.flush()
             error, result = json.loads(process.stdout.readline())
+            if not error:
+                return read(result, process.stdout)
         except (OSError, ValueError) as cause:
             raise ModelError(self._ending(process)) from cause
         finally:
             timer.cancel()
-        if error:
-            raise ModelError(f"LiteRT cannot run this model: {error.splitlines()[0]}")
-        return result
+        raise ModelError(f"LiteRT cannot run this model: {error.splitlines()[0]}")
 
     def _expire(self, process: subprocess.Popen[bytes]) -> None:
         self._expired = True
@@ -107,19 +134,27 @@ class Child:
             self._process = None
 
 
-def try_run(
+def run_apart(
     model: Model,
     inputs: Sequence[Array] | Mapping[str, Array],
     signature: str = "",
     kernels: KernelSet = "XNNPACK",
-) -> None:
-    """Run a model once in a process of its own, before it runs in this one.
-
-    `inputs` are in the model's order, or by name for a signature. Raises what `Child.ask` raises.
-    """
-    source = model if isinstance(model, bytes) else os.fspath(model)
+) -> list[Output]:
+    """What `Child.run` returns, of a process for this run alone."""
     with Child(LONGEST_RUN) as child:
-        child.ask("run", source, inputs, signature, kernels)
+        return child.run(model, inputs, signature, kernels)
+
+
+def _outputs(infos: Any, stream: IO[bytes]) -> list[Output]:
+    """The outputs of a run, whose numbers follow in a stream; ValueError if that ends before."""
+    found = []
+    for name, shape, dtype, scale, zero_point in infos:
+        kind = np.dtype(dtype)
+        data = bytearray(stream.read(prod(shape) * kind.itemsize))
+        array = np.frombuffer(data, kind).reshape(shape) if data else np.empty(shape, kind)
+        info = TensorInfo(name, tuple(shape), kind.name, scale, zero_point)
+        found.append((info, array.astype(object) if kind.kind == "S" else array))
+    return found
 
 
 def _closed(process: subprocess.Popen[bytes]) -> int:

@@ -16,7 +16,11 @@ from .partition import Partition, partition
 from .parts import part_file, part_inputs
 from .reference import ReferenceMissingError
 
-BEYOND_MEMORY = {("MATRIX_DIAG", "bool"): "LiteRT writes truth values as floats, beyond its memory"}
+BEYOND_MEMORY = {
+    (operator, dtype): f"LiteRT writes {dtype} as floats of 32 bits, beyond its memory"
+    for operator in ("MATRIX_DIAG", "MATRIX_SET_DIAG")
+    for dtype in ("bool", "float16", "uint16")
+}
 """What LiteRT's kernels of an operator and a type of results do, so that they must not run."""
 
 Interface = tuple[list[int] | None, str]
@@ -62,7 +66,7 @@ def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Findi
                 f"fallback_ops: the model has no operator {item!r}; it has {len(graph)}: {names}"
             )
         for op in matched:
-            if wrong := _beyond_memory(op):
+            if wrong := beyond_memory(op):
                 raise OptionError(
                     f"fallback_ops: operator {op.index} {op.name} must stay on the device: {wrong}"
                 )
@@ -126,13 +130,14 @@ def _partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
         {
             op: replace(finding, reason=f"{finding.reason}, but {wrong}", unsafe=True)
             for op, finding in found.findings.items()
-            if (wrong := _beyond_memory(op))
+            if (wrong := beyond_memory(op))
         }
     )
     return found
 
 
-def _beyond_memory(op: Op) -> str | None:
+def beyond_memory(op: Op) -> str | None:
+    """What LiteRT's kernel of an operator does, if it must not run; None for all others."""
     return BEYOND_MEMORY.get((op.name, op.outputs[0].dtype)) if op.outputs else None
 
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from ...runtime.litert.module import KernelSet
-from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError, PassError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
@@ -27,8 +27,8 @@ from ..frontend.writer import write
 from ..ir import Array, Graph, Tensor
 from ..options import Options
 from ..state_names import state_names
-from .child import try_run
-from .reference import Reference
+from .child import Output, run_apart
+from .fallback import beyond_memory
 
 
 def with_state(model: Model, signature: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
@@ -40,8 +40,16 @@ def with_state(model: Model, signature: str, arrays: Mapping[str, Array]) -> dic
 
 
 def _read(model: Model, signature: str, arrays: Mapping[str, Array]) -> Graph:
-    """The model for the shapes of arrays."""
-    return read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
+    """The model for the shapes of arrays; ModelError if LiteRT must not run it."""
+    shapes = {name: array.shape for name, array in arrays.items()}
+    graph = read(model, shapes, signature or None)
+    for op in chain(graph.ops, *(body.ops for body in graph.subgraphs.values())):
+        if wrong := beyond_memory(op):
+            raise ModelError(
+                f"LiteRT, which this is compared with, must not run operator {op.index} "
+                f"{op.name}: {wrong}"
+            )
+    return graph
 
 
 def _with_state(graph: Graph, arrays: Mapping[str, Array]) -> dict[str, Array]:
@@ -67,7 +75,7 @@ def every_tensor(
     signature: str,
     arrays: Mapping[str, Array],
     kernels: KernelSet = "XNNPACK",
-) -> Mapping[str, tuple[TensorInfo, Array]]:
+) -> Mapping[str, Output]:
     """The operators' results on these inputs, by tensor name; of a signature, or "" for the model.
 
     Names that several tensors have are left out. ModelError if LiteRT cannot run the copy.
@@ -81,15 +89,10 @@ def every_tensor(
         copy = write(graph)
     except PassError as error:
         raise ModelError(f"the tensors of this model cannot be compared: {error}") from error
-    try_run(copy, ordered, "", kernels)
-    reference = Reference(copy, input_shapes=[each.shape for each in ordered], kernels=kernels)
-    values = reference.run(ordered)
-    found = {
-        name: (info, value)
-        for name, info, value in zip(graph.output_names, reference.outputs, values, strict=True)
-    }
+    found = run_apart(copy, ordered, kernels=kernels)
     times = Counter(graph.output_names)
-    return {name: pair for name, pair in found.items() if times[name] == 1}
+    named = zip(graph.output_names, found, strict=True)
+    return {name: pair for name, pair in named if times[name] == 1}
 
 
 EXACT_BITS = 12

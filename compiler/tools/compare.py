@@ -14,8 +14,7 @@ from ..events import describe
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..ir import Array, Graph
-from ..litert.child import try_run
-from ..litert.reference import Reference
+from ..litert.child import run_apart
 from ..litert.variations import every_tensor, kept_outputs, with_other_last_bits, with_state
 from ..options import Options
 from ..progress import Progress, silent
@@ -107,17 +106,9 @@ def litert_outputs(
     What the model keeps starts with zeros.
     """
     whole = with_state(model, signature, arrays)
-    ordered = list(whole.values())
-    try_run(model, whole if signature else ordered, signature, kernels)
-    if signature:
-        called = Reference(model, kernels=kernels, signature=signature)
-        names, results = [info.name for info in called.outputs], called.run(whole)
-    else:
-        shapes = [array.shape for array in ordered]
-        called = Reference(model, input_shapes=shapes, kernels=kernels)
-        names, results = read(model).output_names, called.run(ordered)
-    found = zip(names, called.outputs, results, strict=True)
-    return {name: (info, value) for name, info, value in found}
+    found = run_apart(model, whole if signature else list(whole.values()), signature, kernels)
+    names = [info.name for info, _ in found] if signature else read(model).output_names
+    return dict(zip(names, found, strict=True))
 
 
 def _layers(session: runtime.Session) -> Iterator[Result]:

@@ -84,10 +84,12 @@ def compare(
     """Compare an array with an expected one in shape, NaN and infinities, and values.
 
     Floats may differ by the tolerance, by default the precision's, * max(1, largest absolute
-    value), quantized integers (`scale` is not 0) by `QUANTA`, and other integers not at all.
-    Problems say `whose` the expected array is.
+    value), quantized integers (`scale` is not 0) by `QUANTA`, and other integers not at all. Of
+    complex numbers both parts are compared, and float16 is half precision whatever is computed
+    with. Problems say `whose` the expected array is.
     """
-    floating = expected.dtype.kind == "f"
+    floating = expected.dtype.kind in "fc"
+    precision = "f16" if expected.dtype == np.float16 else precision
     relative = TOLERANCES[precision] if tolerance is None else tolerance
     tolerance = 0.0 if floating or not scale else float(QUANTA)
     if actual.shape != expected.shape:
@@ -96,7 +98,7 @@ def compare(
     if expected.dtype.kind in "SO":
         same_text = actual.tolist() == expected.tolist()
         return Comparison(name, 0.0, 0.0, "" if same_text else f"has other strings than {whose}")
-    got, wanted = actual.astype(np.float64), expected.astype(np.float64)
+    got, wanted = _real(actual), _real(expected)
     if floating:
         finite = np.abs(wanted[np.isfinite(wanted)])
         tolerance = relative * max(1.0, float(finite.max(initial=0.0)))
@@ -109,6 +111,12 @@ def compare(
     return Comparison(
         name, float(error.max(initial=0.0)), tolerance, problem if outliers > OUTLIERS else ""
     )
+
+
+def _real(array: Array) -> Array:
+    """Numbers as float64; of complex ones the real and imaginary parts, along one axis more."""
+    parts = (array.real, array.imag) if array.dtype.kind == "c" else (array,)
+    return np.stack(parts, -1).astype(np.float64) if len(parts) > 1 else parts[0].astype(np.float64)
 
 
 def _special_values(actual: Array, expected: Array, whose: str) -> str:

@@ -20,15 +20,12 @@ from math import isfinite
 from typing import get_args
 
 from ...runtime.litert.module import KernelSet
-from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError
 from ..ir import Array
+from ..litert.child import Output
 from .comparison import Comparison, compare
 
-Expected = tuple[TensorInfo, Array]
-"""A tensor as LiteRT describes and computes it."""
-
-Asked = Mapping[str, Expected]
+Asked = Mapping[str, Output]
 """What LiteRT computes, by the tensors' names."""
 
 
@@ -102,7 +99,7 @@ def against_litert(
         yield replace(found, label=result.label)
 
 
-def _compared(result: Result, expected: Expected, precision: str) -> Comparison:
+def _compared(result: Result, expected: Output, precision: str) -> Comparison:
     info, wanted = expected
     actual = result.value
     if actual.dtype.kind == "f" and wanted.dtype.kind in "iu":
@@ -118,7 +115,7 @@ def _nearest(result: Result, expected: Asked, precision: str) -> Comparison:
     return replace(found[closest], kernels=closest, errors=errors)
 
 
-def _within_spread(found: Comparison, theirs: Sequence[Expected], precision: str) -> Comparison:
+def _within_spread(found: Comparison, theirs: Sequence[Output], precision: str) -> Comparison:
     """The same comparison, but right if LiteRT's results differ as much from one another.
 
     Floats may also be rounded otherwise, as anywhere.

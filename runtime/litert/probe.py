@@ -4,7 +4,8 @@
 
 answers requests until its input ends. A request is a pickled pair: the name of a function in
 `FUNCTIONS`, and its arguments. An answer is a line of JSON, again a pair: the text of an error, ""
-for none, and the result. Importing this module is cheap, unlike the compiler, which asks.
+for none, and the result. The numbers of a run's outputs follow that line, as many bytes as their
+shapes and types tell. Importing this module is cheap, unlike the compiler, which asks.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ Shape = tuple[int, ...]
 Interface = tuple[list[tuple[Shape, str]], list[tuple[Shape | None, str]]]
 """Shape and dtype of each input, and of each output: None for a shape known only in a run."""
 
+Output = tuple[tuple[str, Shape, str, float, int], Array]
+"""An output of a run: its name, shape, dtype, scale and zero point; and its numbers."""
+
 
 def interface(content: bytes) -> Interface:
     """The interface of a part's model, loaded and checked as `LoadedPart` does."""
@@ -46,7 +50,8 @@ def tensor_shapes(model: str | bytes, input_shapes: Mapping[str, Shape]) -> dict
     `input_shapes` replaces shapes of inputs, by name. Names that several tensors share are left
     out.
     """
-    interpreter = _interpreter(model, _own())
+    own = kernel_options(interpreter_module(), "built-in")
+    interpreter = _interpreter(model, {"experimental_preserve_all_tensors": True, **own})
     for item in interpreter.get_input_details():
         if item["name"] in input_shapes:
             interpreter.resize_tensor_input(item["index"], input_shapes[item["name"]])
@@ -65,16 +70,18 @@ def run(
     inputs: Sequence[Array] | Mapping[str, Array],
     signature: str = "",
     kernels: KernelSet = "XNNPACK",
-) -> None:
-    """Run a model once, on arrays in order, or by name for a signature.
+) -> list[Output]:
+    """The outputs of a run of a model, on arrays in order, or by name for a signature.
 
-    LiteRT's own kernels keep all tensors.
+    Texts are padded to the longest.
     """
-    interpreter = _interpreter(model, {} if kernels == "XNNPACK" else _own(kernels))
+    interpreter = _interpreter(model, kernel_options(interpreter_module(), kernels))
     if signature:
         assert isinstance(inputs, Mapping)
-        interpreter.get_signature_runner(signature)(**inputs)
-        return
+        runner = interpreter.get_signature_runner(signature)
+        found = runner(**inputs)
+        items = runner.get_output_details()
+        return [_output(name, items[name], array) for name, array in found.items()]
     assert isinstance(inputs, Sequence)
     details = interpreter.get_input_details()
     for item, array in zip(details, inputs, strict=True):
@@ -83,6 +90,10 @@ def run(
     for item, array in zip(details, inputs, strict=True):
         interpreter.set_tensor(item["index"], array)
     interpreter.invoke()
+    return [
+        _output(item["name"], item, _array(interpreter, item))
+        for item in interpreter.get_output_details()
+    ]
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -92,10 +103,18 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def _own(kernels: KernelSet = "built-in") -> dict[str, Any]:
-    """The options of an interpreter with LiteRT's own kernels that keeps all tensors."""
-    options = kernel_options(interpreter_module(), kernels)
-    return {"experimental_preserve_all_tensors": True, **options}
+def _output(name: str, item: Mapping[str, Any], array: Array) -> Output:
+    plain = np.ascontiguousarray(array, "S" if array.dtype.kind == "O" else None)
+    scale, zero_point = item["quantization"]
+    return (name, array.shape, plain.dtype.str, float(scale), int(zero_point)), plain
+
+
+def _array(interpreter: Any, item: Mapping[str, Any]) -> Array:
+    """The numbers of a tensor; LiteRT hands out no empty one."""
+    if 0 in item["shape"]:
+        return np.empty(item["shape"], item["dtype"])
+    array: Array = interpreter.get_tensor(item["index"])
+    return array
 
 
 def _interpreter(model: str | bytes, options: Mapping[str, Any]) -> Any:
@@ -126,20 +145,27 @@ def _shape(interpreter: Any, item: Mapping[str, Any]) -> Shape | None:
 
 def main() -> None:
     """Answer requests from standard input on standard output."""
-    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # LiteRT prints, which must not end up between answers
     while True:
         try:
             name, arguments = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
+        problem, result = "", None
+        arrays: list[Array] = []
         try:
-            answer = ("", FUNCTIONS[name](*arguments))
+            result = FUNCTIONS[name](*arguments)
+            if name == "run":
+                result, arrays = [each for each, _ in result], [array for _, array in result]
         except MemoryError:
             raise  # which says nothing about the model
         except Exception as error:
-            answer = (str(error).strip() or type(error).__name__, None)
-        print(json.dumps(answer), file=answers, flush=True)
+            problem = str(error).strip() or type(error).__name__
+        answers.write(json.dumps((problem, result)).encode() + b"\n")
+        for array in arrays:
+            answers.write(array.tobytes())
+        answers.flush()
 
 
 if __name__ == "__main__":

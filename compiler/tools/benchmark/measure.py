@@ -24,7 +24,7 @@ from ...devices.attached import attached_device
 from ...errors import ModelError
 from ...frontend.model_file import Model
 from ...ir import Array
-from ...litert.child import try_run
+from ...litert.child import run_apart
 from ...litert.reference import Reference
 from ...litert.variations import with_state
 from ...options import Options
@@ -166,7 +166,7 @@ def _litert(model: Model, arrays: Mapping[str, Array], threads: int, signature: 
     """A run of the same model and inputs on LiteRT with XNNPACK (ModelError)."""
     whole = with_state(model, signature, arrays)
     inputs = list(whole.values())
-    try_run(model, whole if signature else inputs, signature)
+    run_apart(model, whole if signature else inputs, signature)
     if signature:
         called = Reference(model, threads=threads, kernels="XNNPACK", signature=signature)
         return lambda: called.run(whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from tflgpu.compiler import ModelError, Options, UnsupportedError, build
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import child
-from tflgpu.compiler.litert.child import Child, try_run
+from tflgpu.compiler.litert.child import Child, run_apart
 from tflgpu.runtime.litert import probe
 from tflgpu.runtime.litert.module import KernelSet
 
@@ -41,12 +42,31 @@ def test_functions_answer_as_the_process_does() -> None:
 
 
 def test_a_run() -> None:
-    x = np.ones((5, 3), np.float32)
+    """Of other shapes than the file's, of several results, and of an empty one."""
+    source = np.arange(15, dtype=np.float32).reshape(5, 3)
+    several = model({"y": call("NEG", x(2, 3)), "z": call("NEG", x(7))})
     with Child() as asked:
         for kernels in get_args(KernelSet):
-            assert asked.ask("run", SOUND, [x], "", kernels) is None
+            ((info, result),) = asked.run(SOUND, [source], kernels=kernels)
+            assert (info.name, info.shape, info.dtype) == ("y", (5, 3), "float32")
+            assert np.array_equal(result, -source)
         with pytest.raises(ModelError, match="LiteRT cannot run this model"):
-            asked.ask("run", SOUND, [x.astype(np.int8)])
+            asked.run(SOUND, [source.astype(np.int8)])
+        empty = np.ones((0, 3), np.float32)
+        ((_, nothing),) = asked.run(SOUND, [empty])
+        assert nothing.shape == (0, 3)
+        found = asked.run(several.content, list(several.inputs.values()))
+        for (_, result), array in zip(found, several.inputs.values(), strict=True):
+            assert np.array_equal(result, -array)
+
+
+def test_a_run_that_ends_before_its_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = json.dumps(["", [["y", [2, 3], "<f4", 0.0, 0]]])
+    stand_in(tmp_path, monkeypatch, f"print({answer!r} + chr(10) + 'short')")
+    with pytest.raises(ModelError, match=r"LiteRT crashes .* \(exit status 0\)"):
+        run_apart(SOUND, [np.ones((2, 3), np.float32)])
 
 
 def test_no_model() -> None:
@@ -66,10 +86,9 @@ def test_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_that_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.ones((2, 3), np.float32)
-    try_run(SOUND, [array], kernels="reference")
     stand_in(tmp_path, monkeypatch, "os.kill(os.getpid(), signal.SIGSEGV)")
     with pytest.raises(ModelError, match=r"LiteRT crashes .* \(SIGSEGV\)"):
-        try_run(SOUND, [array])
+        run_apart(SOUND, [array])
 
 
 def test_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way
-from graphs import call, model, typed, w, x, xi
+from graphs import Input, call, model, typed, w, x, xi
 from graphs.hosted import crossing, searching
 from numpy.typing import NDArray
 
@@ -145,10 +145,17 @@ def test_layers_without_input_channels(way: Way, tmp_path: Path, keeps: bool) ->
     assert not program.plan.parts
 
 
-@pytest.mark.parametrize("named", ["MATRIX_DIAG", 0])
-def test_what_litert_computes_beyond_its_memory_stays_on_the_device(named: str | int) -> None:
-    content = model({"y": typed("bool", "MATRIX_DIAG", xi(2, 3, dtype="bool"))}).content
-    with pytest.raises(OptionError, match="operator 0 MATRIX_DIAG must stay on the device: LiteRT"):
+@pytest.mark.parametrize("named", ["MATRIX_DIAG", 0, "MATRIX_SET_DIAG"])
+@pytest.mark.parametrize("dtype", ["bool", "float16", "uint16"])
+def test_what_litert_computes_beyond_its_memory_stays_on_the_device(
+    named: str | int, dtype: str
+) -> None:
+    row = Input((2, 3), dtype=dtype)
+    value = typed(dtype, "MATRIX_DIAG", row)
+    if named == "MATRIX_SET_DIAG":
+        value = typed(dtype, named, Input((2, 3, 3), dtype=dtype), row)
+    content = model({"y": value}).content
+    with pytest.raises(OptionError, match=f"DIAG must stay on the device: LiteRT writes {dtype}"):
         pipeline.build(content, Options(fallback_ops=(named,)))
     assert not pipeline.build(content, Options()).plan.parts
 
@@ -157,6 +164,6 @@ def test_an_operator_that_litert_must_not_run_joins_no_part() -> None:
     content = model({"y": typed("bool", "MATRIX_DIAG", xi(2, 3, dtype="bool"))}).content
     graph = read(content)
     (op,) = graph.ops
-    reason = "operator 0 MATRIX_DIAG: its neighbour needs it, but LiteRT writes truth values as"
+    reason = "operator 0 MATRIX_DIAG: its neighbour needs it, but LiteRT writes bool as"
     with pytest.raises(UnsupportedError, match=reason):
         fall_back(graph, {op: Finding(0, op.name, "its neighbour needs it")})

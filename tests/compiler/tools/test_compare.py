@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from graphs import model
+from graphs import model, typed, xi
 from graphs.addition import addition
 from graphs.interfaces import quantized_classifier
 from numpy.typing import NDArray
 from paths import DIGITS_MODEL
 
-from tflgpu.compiler import Options
+from tflgpu.compiler import ModelError, Options
 from tflgpu.compiler.frontend.model_file import Model
 from tflgpu.compiler.ir import Array
-from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.litert.child import Output, run_apart
 from tflgpu.compiler.litert.variations import every_tensor
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.compare import verify
 from tflgpu.compiler.tools.comparison import compare
 from tflgpu.runtime import TensorInfo
 from tflgpu.runtime.litert.module import KernelSet
+
+TRUE = np.ones((2, 3), np.bool_)
 
 
 def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:
@@ -96,6 +99,30 @@ def test_quantized_values_may_be_a_step_off() -> None:
     assert strays.problem == "differs by more than one step in 1.1% of its elements"
 
 
+def test_numbers_of_half_precision_may_be_rounded_otherwise() -> None:
+    """LiteRT may compute with them as such, where the processor can."""
+    expected = np.array([0.25, -3.71875], np.float16)
+    rounded = compare("y", np.array([0.25, -3.720703125], np.float16), expected)
+    assert rounded.ok and rounded.tolerance == pytest.approx(3.71875e-2)
+    assert not compare("y", np.array([0.25, -3.76], np.float16), expected).ok
+
+
+def test_complex_numbers_differ_in_either_part() -> None:
+    expected = np.array([1 + 2j, -3j], np.complex64)
+    assert compare("y", expected.copy(), expected).ok
+    off = compare("y", expected + np.array([0, 1j], np.complex64), expected)
+    assert not off.ok and off.max_error == 1
+    nothing = compare("y", np.array([1 + 2j, complex(0, np.nan)], np.complex64), expected)
+    assert nothing.problem == "is NaN at [1, 1] where LiteRT's is not (1 of 4 elements)"
+
+
+def test_an_operator_that_litert_must_not_run(opencl_device: str) -> None:
+    """It writes beyond its memory, from which the process may die much later."""
+    content = model({"y": typed("bool", "MATRIX_DIAG", xi(2, 3, dtype="bool"))}).content
+    with pytest.raises(ModelError, match="must not run operator 0 MATRIX_DIAG: LiteRT writes"):
+        verify(content, Options(device=opencl_device), lambda infos: {infos[0].name: TRUE})
+
+
 def test_empty_arrays_are_equal() -> None:
     result = compare("y", np.empty((0, 3), np.float32), np.empty((0, 3), np.float32))
     assert result.ok and result.max_error == 0
@@ -149,11 +176,9 @@ def test_another_input_shape(opencl_device: str) -> None:
     assert shapes == {"a": (1, 3, 11, 7), "b": (1, 3, 11, 7)}
 
 
-class Bent(Reference):
+def bent(*arguments: Any) -> list[Output]:
     """LiteRT with an error in its outputs."""
-
-    def run(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
-        return tuple(value + np.float32(0.01) for value in super().run(inputs))
+    return [(info, value + np.float32(0.01)) for info, value in run_apart(*arguments)]
 
 
 def bent_from_the_first_pooling(
@@ -168,7 +193,7 @@ def bent_from_the_first_pooling(
 
 
 def test_a_departure_is_found(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "Reference", Bent)
+    monkeypatch.setattr(verification, "run_apart", bent)
     monkeypatch.setattr(verification, "every_tensor", bent_from_the_first_pooling)
     outputs = verify(DIGITS_MODEL, Options(device=opencl_device), feed)
     assert not outputs.ok and outputs.departure is outputs.outputs[0]

@@ -12,8 +12,7 @@ from commands import invoke
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import ModelError
-from tflgpu.compiler.ir import Array
-from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.litert.child import Output, run_apart
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.comparison import Comparison
 from tflgpu.compiler.tools.nearest import COPIES, Asked, Result, against_litert
@@ -106,15 +105,11 @@ def test_a_result_as_far_as_other_last_bits_move_theirs_is_right() -> None:
 def test_verify_says_whose_result_it_is(
     opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Defective(Reference):
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
-            self.defect = 2 if options["kernels"] == "XNNPACK" else 1
+    def defective(*args: Any) -> list[Output]:
+        defect = 2 if args[-1] == "XNNPACK" else 1
+        return [(info, defect * value) for info, value in run_apart(*args)]
 
-        def run(self, *args: Any) -> tuple[Array, ...]:
-            return tuple(self.defect * y for y in super().run(*args))
-
-    monkeypatch.setattr(verification, "Reference", Defective)
+    monkeypatch.setattr(verification, "run_apart", defective)
     shown = invoke("verify", DIGITS_MODEL, "--device", opencl_device)
     assert "ok: as LiteRT's" in " ".join(shown.stdout.split())
     value = json.loads(invoke("verify", DIGITS_MODEL, "--device", opencl_device, "--json").stdout)
