@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Graph, Op, constant
-from ...ops.base import OPS, Window, window_of
+from ...ops.base import FLOATS, OPS, Window, window_of
 from ...ops.binary import ADD_PADDED
 from ...ops.concat import concat_axis
 from ...ops.pad import fill, paddings
@@ -139,6 +139,8 @@ def fold_pad_into_add(graph: Graph, pad: Op, add: Op) -> Declined | None:
     becomes   y = tflgpu.add_padded(c, r)
     """
     *outer, (before, _) = paddings(pad)
+    if add.output.dtype not in FLOATS:
+        return Declined("it adds integers")
     if any(any(pair) for pair in outer) or before:
         return Declined("it pads more than the end of the channels")
     if fill(pad) != 0:

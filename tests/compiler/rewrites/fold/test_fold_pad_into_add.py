@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cases.convolutions import conv
-from graphs import Value, call, number, table, x
+from graphs import Value, call, number, table, typed, x, xi
 from rewriting import assert_agrees, assert_becomes, assert_declines, kernels, operators
 
 from tflgpu.compiler.rewrites.fold.fold_pads import fold_pad_into_add
@@ -42,6 +42,13 @@ def test_the_sum_fuses_into_a_convolution() -> None:
     assert kernels(value) == 2  # and the conversion of the input to slices
 
 
+def of_integers() -> Value:
+    """Integers of more bits than floats have, padded and added."""
+    pairs = table((0, 0), (0, 0), (0, 0), (0, 12))
+    narrow = typed("int32", "MUL", xi(1, 3, 5, 7, draw="large"), number(101, "int32"))
+    return typed("int32", "ADD", xi(1, 3, 5, 19), typed("int32", "PAD", narrow, pairs))
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -53,8 +60,9 @@ def test_the_sum_fuses_into_a_convolution() -> None:
             call("ADD", call("PAD", x(1, 7, 5, 3), table(*[(0, 0)] * 3, (0, 2))), x(7, 7, 5, 5)),
             "the other operand has another shape",
         ),
+        (of_integers(), "it adds integers"),
     ],
-    ids=["before", "rows", "fill", "one channel", "batch"],
+    ids=["before", "rows", "fill", "one channel", "batch", "integers"],
 )
 def test_it_declines(value: Value, reason: str) -> None:
     assert_declines(value, f"^{reason}$", fold_pad_into_add)
@@ -63,3 +71,7 @@ def test_it_declines(value: Value, reason: str) -> None:
 @pytest.mark.parametrize(("narrow", "wide"), [(17, 37), (2, 3), (16, 48), (5, 16), (1, 7)])
 def test_numbers_agree(narrow: int, wide: int, tmp_path: Path) -> None:
     assert_agrees(tmp_path, block(narrow, wide), off=[fold_pad_into_add, fuse_elementwise])
+
+
+def test_integers_agree(tmp_path: Path) -> None:
+    assert_agrees(tmp_path, of_integers())
