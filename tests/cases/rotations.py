@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from graphs import Value, call, ints, known, number, reshape, transpose, x
+from graphs import Value, call, ints, known, number, reshape, transpose, typed, x, xi
 
 from .case import Case
 
@@ -74,8 +74,19 @@ def rotations() -> Iterator[Case]:
         yield Case("recognized", f"rotation of {depth} channels, then added", added)
 
 
-def of_broadcast_rows() -> Iterator[Case]:
-    """Rows, or channels, that are repeated for several angles, and angles that are numbers."""
+def of_integers() -> Value:
+    """Integers of more bits than floats have, turned like wholes."""
+    rows = xi(1, 5, 8, draw="large")
+    first, second = (
+        typed("int32", "SLICE", rows, ints(0, 0, start), ints(1, 5, 4)) for start in (0, 4)
+    )
+    exchanged = typed("int32", "CONCATENATION", typed("int32", "NEG", second), first, axis=2)
+    products = (typed("int32", "MUL", each, xi(5, 8)) for each in (rows, exchanged))
+    return typed("int32", "ADD", *products)
+
+
+def unlike_rotations() -> Iterator[Case]:
+    """Rows and channels that are repeated for several angles, angles that are numbers; integers."""
     row, columns = x(1, 1, 8), x(1, 5, 2)
     value = of_halves(row, *angles(5, 4), 1, 1, 8)
     yield Case("recognized", "halves of a row by several angles", value)
@@ -85,6 +96,7 @@ def of_broadcast_rows() -> Iterator[Case]:
     yield Case("recognized", "two channels by two angles each", value)
     value = of_wholes(columns, number(0.6), number(0.8), 1, 5, 2)
     yield Case("recognized", "two channels by one angle", value)
+    yield Case("recognized", "integers that are turned", of_integers())
 
 
-TABLES = (rotations, of_broadcast_rows)
+TABLES = (rotations, unlike_rotations)

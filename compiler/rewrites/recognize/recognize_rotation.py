@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Graph, Op, Tensor
-from ...ops.base import normalize_axis
+from ...ops.base import FLOATS, normalize_axis
 from ...ops.elementwise import is_literal
 from ...ops.rotation import NAME
 from ...ops.slice import SLICES
@@ -45,7 +45,7 @@ class Rotation:
 def recognize_rotation(graph: Graph, target: Target) -> Iterator[Attempt]:
     """For every sum and concatenation that ends a rotation by computed or constant angles."""
     for op in graph.ops:
-        if op not in graph or op.epilogue:
+        if op not in graph or op.epilogue or op.output.dtype not in FLOATS:
             continue
         found = _of_halves(graph, op) or _of_wholes(graph, op)
         if found is None or found.x.shape != op.output.shape:  # it broadcasts to the tables

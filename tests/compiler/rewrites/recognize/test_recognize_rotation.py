@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases.rotations import in_front, of_broadcast_rows, rotations
+from cases.rotations import in_front, rotations, unlike_rotations
 from graphs import Value
 from rewriting import assert_becomes, assert_declines, operators
 
@@ -13,7 +13,7 @@ from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.recognize.recognize_rotation import recognize_rotation
 
 SPELLINGS = {case.situation: case.value for case in rotations()}
-OTHERS = {case.situation: case.value for case in of_broadcast_rows()}
+OTHERS = {case.situation: case.value for case in unlike_rotations()}
 
 
 @pytest.mark.parametrize("situation", SPELLINGS)
@@ -25,7 +25,7 @@ def test_every_spelling(situation: str) -> None:
 
 
 @pytest.mark.parametrize("situation", OTHERS)
-def test_what_is_repeated_for_several_angles_stays(situation: str) -> None:
+def test_what_is_no_rotation_stays(situation: str) -> None:
     value = OTHERS[situation]
     assert isinstance(value, Value)
     assert operators(value, recognize_rotation) == operators(value)
