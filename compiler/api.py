@@ -1,7 +1,5 @@
 """`compile`, the entry point for programs that use tflgpu."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

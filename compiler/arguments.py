@@ -1,7 +1,5 @@
 """From what programs pass as options to the tuples of `Options` (OptionError)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from operator import index

@@ -4,8 +4,6 @@ Names of inputs and outputs in the options are those of every signature that has
 signatures, `decode/tokens` is the input `tokens` of the signature `decode` alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The errors of compilation, all of them `tflgpu.runtime.errors.TflgpuError`, and its warning."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 

@@ -1,7 +1,5 @@
 """Events: each rewrite or view that was applied or declined, and why, for `tflgpu explain`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .ir import Op

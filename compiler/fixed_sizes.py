@@ -1,7 +1,5 @@
 """What a model file says about the sizes of its inputs, for errors where sizes do not fit."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from .errors import ModelError

@@ -6,8 +6,6 @@
 A format is one word for the kind, then options in any order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

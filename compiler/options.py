@@ -1,7 +1,5 @@
 """The options of a compilation: everything a user can choose that changes its output."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass

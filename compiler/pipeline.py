@@ -1,7 +1,5 @@
 """The pipeline: from a model file to a compiled model, stage by stage."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """How stages tell how far they have come."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int], None]

@@ -4,8 +4,6 @@ LiteRT resizes inputs, too. Only what it cannot run then is fitted: what it can 
 same results.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from .errors import ModelError

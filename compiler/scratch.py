@@ -1,7 +1,5 @@
 """Temporary folders."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Texts that stand in files beside a model: labels, profiles, tables, lists, kernels."""
 
-from __future__ import annotations
-
 import os
 
 from ..runtime.errors import TflgpuError

@@ -1,7 +1,5 @@
 """Which outputs are kept as which inputs: pairs of names, in which one `*` stands for any text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The target of a compilation: a device profile, a kernel language and a precision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .devices import Profile

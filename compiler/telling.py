@@ -3,8 +3,6 @@
 What `warnings` itself offers to record them with holds for all threads of a process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

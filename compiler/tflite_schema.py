@@ -4,8 +4,6 @@ They are derived from the generated classes of the `tflite` package. Only facts 
 contain are listed here: which fields are enumerations, and which operators share an option table.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Arrays for the inputs of a model that is run to be measured or compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The user's own cache, for models that are run without being compiled before."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The version of the compiler, which changes with any of its files."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from importlib.metadata import version

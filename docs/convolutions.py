@@ -6,8 +6,6 @@ Each is measured with a layer that it is for, behind a pooling: the time of a ru
 by that of a run in which the next best implementation computes the layer, medians of runs in turns.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ A generated part lies between the comments `generated: NAME` and `end`. A block 
 comment `file PATH` or `content of PATH` holds the content of that file, if tflgpu has such a file.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The man page of tflgpu, made from the help of its commands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

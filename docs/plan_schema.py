@@ -1,7 +1,5 @@
 """The schema of plans, from their records: types, order, defaults and docstrings of all fields."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterator

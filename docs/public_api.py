@@ -1,10 +1,10 @@
 """The page of the Python interface, from the signatures and docstrings of the package."""
 
-from __future__ import annotations
-
+import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import tflgpu
@@ -47,25 +47,41 @@ def _block(head: str, doc: str | None) -> Iterator[str]:
 
 def _signature(name: str, value: Any) -> str:
     """A call, with a parameter in each line if it is long; without `self`."""
-    signature = inspect.signature(value)
+    types = dict(_types(value))
     shown: list[str] = []
-    for each in signature.parameters.values():
+    for each in inspect.signature(value).parameters.values():
         if each.kind is each.KEYWORD_ONLY and "*" not in shown:
             shown.append("*")
         if each.name != "self":
-            shown.append(_parameter(each))
-    returned = signature.return_annotation
-    result = f" -> {returned}" if isinstance(returned, str) else ""
+            shown.append(_parameter(each, types))
+    result = f" -> {types['return']}" if "return" in types else ""
     line = f"{name}({', '.join(shown)}){result}"
     if len(line) <= WIDTH:
         return line
     return "\n".join([f"{name}(", *(f"    {each}," for each in shown), f"){result}"])
 
 
-def _parameter(parameter: inspect.Parameter) -> str:
+def _types(value: Any) -> Iterator[tuple[str, str]]:
+    """The types of the parameters, and of what a function returns, as the source names them."""
+    if inspect.isclass(value) and not is_dataclass(value):
+        value = value.__init__
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(value))).body
+    if isinstance(tree, ast.ClassDef):
+        fields = [each for each in tree.body if isinstance(each, ast.AnnAssign)]
+        yield from ((ast.unparse(each.target), ast.unparse(each.annotation)) for each in fields)
+    elif isinstance(tree, ast.FunctionDef):
+        parameters = [*tree.args.args, *tree.args.kwonlyargs]
+        yield from (
+            (each.arg, ast.unparse(each.annotation)) for each in parameters if each.annotation
+        )
+        if tree.returns:
+            yield "return", ast.unparse(tree.returns)
+
+
+def _parameter(parameter: inspect.Parameter, types: Mapping[str, str]) -> str:
     annotated = parameter.name
-    if isinstance(parameter.annotation, str):
-        annotated += f": {parameter.annotation}"
+    if parameter.name in types:
+        annotated += f": {types[parameter.name]}"
     if parameter.default is parameter.empty:
         return annotated
     default = repr(parameter.default)

@@ -6,8 +6,6 @@ Needs an OpenCL device, npm, and Chromium with Playwright: apt install chromium 
 playwright.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What commands print on a terminal of 80 columns, as a page for a browser to take a picture of."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

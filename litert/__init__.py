@@ -8,8 +8,6 @@ into the user's cache folder, and loaded from there the next time. docs/litert.m
 method does here.
 """
 
-from __future__ import annotations
-
 from .compiled_model import CompiledModel as CompiledModel
 from .interpreter import Interpreter as Interpreter
 from .interpreter import OpResolverType as OpResolverType

@@ -1,7 +1,5 @@
 """`python -m tflgpu.litert SCRIPT ARGS...`: run a script for LiteRT unchanged."""
 
-from __future__ import annotations
-
 import argparse
 import runpy
 import sys

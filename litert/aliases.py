@@ -5,8 +5,6 @@ exception: a script may use other parts of it, so where it is installed it is im
 only its names for LiteRT are replaced.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

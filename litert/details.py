@@ -1,7 +1,5 @@
 """LiteRT's dictionaries about tensors and operators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

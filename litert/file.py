@@ -4,8 +4,6 @@ The compiler's reader checks a model and makes a graph of it. LiteRT's interface
 it is: names that several tensors share, tensors that nothing uses, and the indices of both.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

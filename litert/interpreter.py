@@ -1,7 +1,5 @@
 """`Interpreter`, with the interface of LiteRT's."""
 
-from __future__ import annotations
-
 import enum
 import os
 import warnings

@@ -1,7 +1,5 @@
 """An open model: its file, and its subgraphs with their sessions."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

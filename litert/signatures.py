@@ -1,7 +1,5 @@
 """The signatures of an open model, by key and by index, for LiteRT's `CompiledModel`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

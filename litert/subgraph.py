@@ -1,7 +1,5 @@
 """A subgraph as LiteRT's interface uses it: tensors by index, resized, allocated, set and run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakSet

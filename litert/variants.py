@@ -4,8 +4,6 @@ All signatures are compiled at once, so that they share their weights and variab
 inputs are resized is compiled again by itself. The sessions used last stay loaded.
 """
 
-from __future__ import annotations
-
 import logging
 import weakref
 from collections import OrderedDict

@@ -4,8 +4,6 @@ A driver loads its compiler at the first call, which takes about as long as impo
 through ctypes release Python's lock, so both can happen at once.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

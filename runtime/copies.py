@@ -1,7 +1,5 @@
 """Copies between arrays of the caller and device buffers, prepared once for many runs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .inputs import check_range

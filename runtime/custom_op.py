@@ -1,7 +1,5 @@
 """Operators that a function of the application computes, on arrays in host memory."""
 
-from __future__ import annotations
-
 import inspect
 import io
 import zipfile

@@ -4,8 +4,6 @@ A thread that adds a variable may free the array of them that another thread is 
 library lets neither wait. So all is there before that drivers and numpy would add while they start.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

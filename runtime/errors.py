@@ -1,7 +1,5 @@
 """The errors that loading and running a model can raise. `TflgpuError` is the base of all."""
 
-from __future__ import annotations
-
 import sys
 from itertools import count
 from typing import Any

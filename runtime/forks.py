@@ -4,8 +4,6 @@ A fork copies only the thread that calls it. The driver's threads, for which cal
 exist in the new process, and locks that they held stay locked.
 """
 
-from __future__ import annotations
-
 import os
 
 from .errors import DeviceError

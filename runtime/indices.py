@@ -1,7 +1,5 @@
 """Checks of the indices that kernels read, for `Session.run(check=True)`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Any

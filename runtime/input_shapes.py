@@ -1,7 +1,5 @@
 """Which of the choices that a model was compiled for fits the inputs of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

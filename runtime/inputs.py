@@ -1,7 +1,5 @@
 """Checks the inputs of `Session.run` and converts them to what the model and the device expect."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 from typing import Any

@@ -5,8 +5,6 @@ the direction of writing, or a megabyte of text. Names are shown on one line, sh
 escape sequence in the notation of Python in place of each character that is not printable.
 """
 
-from __future__ import annotations
-
 import re
 
 LONGEST_NAME = 200

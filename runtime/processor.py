@@ -1,7 +1,5 @@
 """The host's processor, on which CPU drivers run kernels: its instructions and usable cores."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Some libraries write them to the descriptor of stderr, and have no function or o
 them off.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The device of a session: whose turn it is, and what to free before it."""
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Sessions and runs as text for people: one line, and a table for notebooks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

@@ -9,8 +9,6 @@ a dataclass                     an object with its fields; others are ignored
 Annotated[X, Form(...)]         an X of that form
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache

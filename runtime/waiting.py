@@ -1,7 +1,5 @@
 """A bar on a terminal while something takes long that does not say how far it is."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

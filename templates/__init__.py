@@ -1,7 +1,5 @@
 """The kernel templates, as package data: nothing but access to their text."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 
 

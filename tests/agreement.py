@@ -3,8 +3,6 @@
 Several cases are compiled as one model, which costs a fraction of compiling each alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache

@@ -1,7 +1,5 @@
 """Runs on device memory of a caller, exactly as large as plans state, with guards behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -5,8 +5,6 @@ first implementation that suits each operator, once with the second, and so on, 
 is generated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ for `opengl_device`, for `webgpu_device`, or for `attached`, which is each of th
 if TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 """
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

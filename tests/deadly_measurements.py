@@ -1,7 +1,5 @@
 """Measurements that kill the first process that makes one, on a worker of Dask."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Models with TFLite metadata: normalization and labels, and an archive behind the model."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping, Sequence

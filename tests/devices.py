@@ -1,7 +1,5 @@
 """The devices tests run on, and how they are reached."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

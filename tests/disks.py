@@ -1,7 +1,5 @@
 """Small disks, for tests of full ones."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Exported models, built with gcc and run as processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Guard bytes behind every buffer of a session: kernels stay within the sizes that plans state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Marks of tests that run on some operating systems only."""
 
-from __future__ import annotations
-
 import os
 import sys
 

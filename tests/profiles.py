@@ -1,7 +1,5 @@
 """Profiles as `tflgpu benchmark --json` prints them, with times that were not measured."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What tests of stores look at: published variants and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn

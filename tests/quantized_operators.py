@@ -1,7 +1,5 @@
 """Single quantized operators, lowered to float operators on centered integers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

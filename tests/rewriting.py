@@ -1,7 +1,5 @@
 """How rewrites are tested: the text of a graph before and after, and the numbers on a device."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows that processes save at the same time."""
 
-from __future__ import annotations
-
 from tflgpu.compiler.fleet.api import place
 from tflgpu.compiler.fleet.row import Row
 

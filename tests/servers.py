@@ -1,7 +1,5 @@
 """Servers of stores, on the loopback, each for as long as a `with` block."""
 
-from __future__ import annotations
-
 import functools
 import getpass
 import http.server

@@ -5,8 +5,6 @@ Most kernels run once or twice, which takes a fraction of the time in which driv
 Kernels that a change leaves as they were are restored when tests run again, too.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Outputs as networks for pictures compute them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What tests of the cache look at: the files, and the device alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

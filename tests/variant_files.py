@@ -1,7 +1,5 @@
 """The content of stores, to be compared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

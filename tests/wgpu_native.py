@@ -1,7 +1,5 @@
 """wgpu-native, as PyPI's wgpu contains it, for programs in C."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from devices import need_packages, unavailable

@@ -1,7 +1,5 @@
 """The accessor of a tensor, by its storage and by its layout within another tensor."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ...runtime.plan.storage import WORD

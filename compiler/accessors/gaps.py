@@ -1,7 +1,5 @@
 """Runs of elements between gaps, as tensors have them that are parts of others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

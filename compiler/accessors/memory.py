@@ -1,7 +1,5 @@
 """The memory that kernels access: buffers, and images of texels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The position of a work-item in the output."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..ir import Shape

@@ -1,7 +1,5 @@
 """The layouts of row-major tensors that kernels write slice by slice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..language import Expression, Number, Operand, expression, horner

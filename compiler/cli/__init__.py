@@ -5,8 +5,6 @@ cache or the device is at fault, and a message on stderr says what to do; 2 mean
 was used incorrectly; 130, that it was interrupted. A traceback is a bug in tflgpu.
 """
 
-from __future__ import annotations
-
 import click
 
 from .shell import Program

@@ -1,7 +1,5 @@
 """The result of a benchmark: as tables, as JSON, and as CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """`tflgpu benchmark`: the speed of a model on this machine, per kernel and against LiteRT."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

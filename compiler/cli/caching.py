@@ -1,7 +1,5 @@
 """`tflgpu cache`: list, verify and prune a cache, in a folder or at the URL of a store."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The variants of a cache that a command shows or exports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The options of a compilation, for all commands that compile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps

@@ -1,7 +1,5 @@
 """What `tflgpu compile` shows of several compilations: a count while they run, and a table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

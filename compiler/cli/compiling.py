@@ -1,7 +1,5 @@
 """`tflgpu compile`: compile models into a cache."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`tflgpu doctor`: what is installed here, what works, and what is missing."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """`tflgpu edit`: try a kernel that was changed by hand, and keep it in its variant."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """`tflgpu explain`: what the compiler decides about a model, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path

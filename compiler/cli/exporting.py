@@ -1,7 +1,5 @@
 """`tflgpu export`: a compiled model as C99 or for browsers, which needs no Python."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

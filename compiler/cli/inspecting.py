@@ -1,7 +1,5 @@
 """`tflgpu inspect`: show a compiled model; no device is needed."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from functools import partial

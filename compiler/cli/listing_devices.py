@@ -1,7 +1,5 @@
 """`tflgpu devices`: list the attached devices and the profiles."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """`tflgpu ops`: list the supported operators."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 
 import click

@@ -1,7 +1,5 @@
 """`tflgpu inspect --compiler`: what a GPU's compiler makes of a model's kernels."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from functools import partial
 from operator import itemgetter

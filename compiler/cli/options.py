@@ -1,7 +1,5 @@
 """Arguments and options shared by several commands, and what the texts of options mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps

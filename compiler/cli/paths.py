@@ -1,7 +1,5 @@
 """The types of arguments: paths, URLs, and names of devices, for the shell to complete."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

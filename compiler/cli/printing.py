@@ -1,7 +1,5 @@
 """What commands print: one answer, as tables for people and as JSON for programs."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

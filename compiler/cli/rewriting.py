@@ -1,7 +1,5 @@
 """`tflgpu opt`: the text of a graph after rewrites."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

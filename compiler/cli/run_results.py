@@ -1,7 +1,5 @@
 """What `tflgpu run` prints of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

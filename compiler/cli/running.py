@@ -1,7 +1,5 @@
 """`tflgpu run`: run a model on pictures, arrays or random numbers."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

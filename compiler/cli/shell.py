@@ -1,7 +1,5 @@
 """A command and the shell it runs in: its errors, warnings, exit code and interruption."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """What the outputs of `tflgpu run` show: classes, or what is drawn over a picture."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping, Sequence

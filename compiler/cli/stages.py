@@ -1,7 +1,5 @@
 """How far a command is: a progress bar, or a line for each stage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from time import perf_counter

@@ -1,7 +1,5 @@
 """The option --trace, and the summary by operator type."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`tflgpu tune`: search for the fastest sizes of kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

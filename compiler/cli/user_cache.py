@@ -1,7 +1,5 @@
 """A model's file that is run: its inputs, and compiling it into the user's own cache."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tflgpu verify`: compare a compiled model's results with LiteRT's."""
 
-from __future__ import annotations
-
 from functools import partial
 from operator import attrgetter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writing a file for the user so that it appears whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

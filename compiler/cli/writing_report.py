@@ -1,7 +1,5 @@
 """`tflgpu inspect --html`: the report of a variant, written into a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ...runtime.cache.variant import Variant

@@ -1,7 +1,5 @@
 """Binding: a kernel's parameters, an accessor for each role, and its constants as one array."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count

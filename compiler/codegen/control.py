@@ -1,7 +1,5 @@
 """Loops and conditions of kernels, omitted where they would have no effect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

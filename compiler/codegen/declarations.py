@@ -1,7 +1,5 @@
 """Variables of kernels: how templates declare them and assign to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

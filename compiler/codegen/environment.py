@@ -1,7 +1,5 @@
 """The jinja2 environment of kernel templates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any

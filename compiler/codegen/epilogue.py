@@ -1,7 +1,5 @@
 """The epilogue: elementwise operators between a computed value and its store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 

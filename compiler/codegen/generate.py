@@ -1,7 +1,5 @@
 """Generation of a plan's kernels: renders every launch, and keeps each distinct source once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@
 a `Use`, which records it, so that a kernel gets exactly the definitions it needs.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping

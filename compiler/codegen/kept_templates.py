@@ -8,8 +8,6 @@ another one, if the file is damaged, or if other users could have changed it, th
 compiled again and the file replaced.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """The functions that formulas call and the numbers in them, as expressions of a kernel language."""
 
-from __future__ import annotations
-
 from math import isfinite
 from typing import Any
 

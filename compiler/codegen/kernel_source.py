@@ -8,8 +8,6 @@ also changed in the persistent kernels that compute it. A frame is rendered with
 body, which is filled last.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

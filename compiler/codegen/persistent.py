@@ -6,8 +6,6 @@ one dispatch after another from counters and wait for each other in between, lik
 of CPU libraries (persistent threads: Gupta et al., InPar 2012).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

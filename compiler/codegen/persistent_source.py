@@ -1,7 +1,5 @@
 """The source of a persistent kernel: functions of the kernels that it computes, and their calls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Rendering: from a launch to the source of its kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath

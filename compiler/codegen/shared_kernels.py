@@ -5,8 +5,6 @@ of the model's work: browsers check each index of an array, which takes longer i
 constant size. Numbers that kernels have in common stay constants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate

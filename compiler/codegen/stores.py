@@ -1,7 +1,5 @@
 """The stores that templates ask for, which run the operator's epilogue on what they store."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

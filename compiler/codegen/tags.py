@@ -10,8 +10,6 @@ Each becomes calls of functions of `control` and `declarations`. Names that `let
 are expressions from there on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from jinja2 import nodes

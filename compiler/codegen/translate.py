@@ -3,8 +3,6 @@
 glslangValidator and spirv-cross are external programs, needed only at compile time.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

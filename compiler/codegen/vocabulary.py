@@ -1,7 +1,5 @@
 """What templates can name: roles, coordinates, stores, types, functions and literals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

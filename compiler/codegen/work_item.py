@@ -1,7 +1,5 @@
 """The coordinates of a work-item, which kernels start by reading."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import reduce
 from math import prod

@@ -3,8 +3,6 @@
 Input is the name or file of a profile, or an attached device; output is a `Profile`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The device profile for a compilation: the one named, or that of an attached device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from ... import runtime

@@ -1,7 +1,5 @@
 """The profile of a device, read from a TOML file, and its rules for the devices it is for."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields

@@ -1,7 +1,5 @@
 """A compiled model of what was emitted for each choice, on the same weights."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace

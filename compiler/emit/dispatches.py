@@ -3,8 +3,6 @@
 And the checks of indices, each of which belongs to a dispatch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -7,8 +7,6 @@
 A persistent kernel contains the bodies of the kernels that it computes, so it changes with them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

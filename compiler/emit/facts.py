@@ -3,8 +3,6 @@
 Such as submissions with the barriers between them, and where each buffer lies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

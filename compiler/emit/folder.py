@@ -1,7 +1,5 @@
 """Writing a compiled model into its folder of the cache, atomically."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping, Sequence

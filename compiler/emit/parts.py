@@ -1,7 +1,5 @@
 """Parts on the host as the plan lists them: their files, and the tensors they exchange."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass

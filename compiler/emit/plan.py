@@ -1,7 +1,5 @@
 """The plan for one choice of input shapes, assembled from the results of all stages."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

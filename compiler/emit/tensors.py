@@ -1,7 +1,5 @@
 """Tensors as the plan lists them: inputs, outputs, variables, and placed tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The name of a variant, which ends in a digest of options and of the compiler."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Literals of C99."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 LONGEST_STRING = 4000

@@ -1,7 +1,5 @@
 """A compiled model as a folder of C99 that builds a library and a demo, or as one for browsers."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The tables of a model in C99, as `tflgpu.h` declares them."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod

@@ -1,7 +1,5 @@
 """The tables of a variant: the devices it is for, what it needs of them, and its schedules."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """A compiled model as a folder for browsers: an ES module that runs it on WebGPU, and a demo."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

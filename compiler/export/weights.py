@@ -1,7 +1,5 @@
 """One file for the weights of several variants, in which equal arrays are stored once."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`compile_many`, the entry point for programs that compile many models for many devices."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ memory than a few. What a lost worker was doing is done again by another one. Ta
 batches: sending one by itself and getting its result takes as long as compiling a small model.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Which model files are meant by files, folders, patterns and lists."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from glob import escape, glob, has_magic

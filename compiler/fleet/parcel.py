@@ -1,7 +1,5 @@
 """Parcels: tasks as they travel to other processes, which need no file of this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A place for what a run compiles, whatever it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

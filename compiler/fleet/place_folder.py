@@ -1,7 +1,5 @@
 """A cache folder as a place for what a run compiles."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A store at a URL as a place for what a run compiles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ...runtime.errors import PlanError

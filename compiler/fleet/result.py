@@ -1,7 +1,5 @@
 """Results: what became of each task of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

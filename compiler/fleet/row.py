@@ -4,8 +4,6 @@
     "variant": "opencl-f32-mali-a20d7aa81cd8", "status": "compiled", "findings": [], ...}, ...]}
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A run: compiles the tasks that a place lacks, and records what became of all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy

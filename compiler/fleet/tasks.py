@@ -1,7 +1,5 @@
 """Tasks: which compilations a matrix of models and options consists of."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Tuning on a cluster: each device measures where it is, and tables are merged by device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -7,8 +7,6 @@ A string tensor is an array of `bytes` objects.
 Variables, too, have contents that the file gives them, by operators that only fill them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod

@@ -3,8 +3,6 @@
 Most writers use a flexbuffer map, which names its entries. The bytes themselves are always kept.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

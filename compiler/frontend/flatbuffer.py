@@ -6,8 +6,6 @@ the accessors raise into a ModelError that names the place, and limits how much 
 small file can refer to the same vector a million times.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager

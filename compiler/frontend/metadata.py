@@ -5,8 +5,6 @@ labels, lie in a zip archive behind the model. The numbers below are the positio
 the tables of metadata_schema.fbs of the project tensorflow/tflite-support, version 1.1.0.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import struct

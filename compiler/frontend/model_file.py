@@ -1,7 +1,5 @@
 """An open .tflite file: its header, and the tables that all its subgraphs share."""
 
-from __future__ import annotations
-
 import hashlib
 import mmap
 import os

@@ -1,7 +1,5 @@
 """The options of an operator in a file, built-in or custom, as attributes by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files that are no .tflite models: what they are, and what makes a .tflite model of them."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from io import BytesIO

@@ -4,8 +4,6 @@ The table BlockwiseQuantization is newer than the `tflite` package. It refers to
 hold the scale and, optionally, the zero point of each block.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 

@@ -7,8 +7,6 @@ from the rank on, and `block_map` gives the dimension that each of them divides.
 leaves, in order.
 """
 
-from __future__ import annotations
-
 from math import prod
 from typing import Any
 

@@ -3,8 +3,6 @@
 It hands parts of a graph to LiteRT. Equal graphs give equal bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is connected: things that lead to one another, by a function that names the next ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 

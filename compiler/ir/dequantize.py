@@ -1,7 +1,5 @@
 """Dequantization of constants."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..errors import ModelError

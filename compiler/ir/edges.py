@@ -3,8 +3,6 @@
 Nodes, and the neighbours of each, stay in the order in which they came.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Set
 from typing import Any
 

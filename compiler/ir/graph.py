@@ -1,7 +1,5 @@
 """The graph: operators and tensors as a bipartite directed graph."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Inlining of subgraphs into the graph that calls them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .graph import Graph

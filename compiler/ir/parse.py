@@ -1,7 +1,5 @@
 """Reads graphs from text, in the format that `text` writes."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -8,8 +8,6 @@ becomes `blocks/8/Attention_attn;6`. TensorFlow's have a common beginning, and o
 operators, separated by semicolons, of which the first is shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@ Each size is a product of factors, such as the batch and the length of its seque
 RESHAPE joins another can take apart again.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from math import gcd, prod

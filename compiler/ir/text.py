@@ -24,8 +24,6 @@ it says no other.
     y = tflgpu.litert { t = ABS(x); y = NEG(t) }
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What must hold of a fused operator."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 from ..errors import ModelError

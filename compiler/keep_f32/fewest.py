@@ -4,8 +4,6 @@ Operators are tried in groups that follow each other: most lose little, and a gr
 little need not be divided. A model of 300 operators takes tens of trials so, not hundreds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import cached_property
 

@@ -4,8 +4,6 @@ A copy is made for each set of roundings that is tried, so that a run takes abou
 the model: no device takes part, and no kernel is compiled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import inf
 

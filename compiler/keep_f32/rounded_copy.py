@@ -5,8 +5,6 @@ becomes
 t = CONV_2D(x, half w, half b)   h = CAST(t): float16   r = CAST(h): float32   y = RELU(r)
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

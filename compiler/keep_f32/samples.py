@@ -1,7 +1,5 @@
 """Inputs on which errors are measured, and what LiteRT computes from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Half precision loses most where a value is a small difference of large ones, or 
 add up, and what is lost early may not matter at the outputs. So it is there that it is measured.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count

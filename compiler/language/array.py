@@ -1,7 +1,5 @@
 """Arrays of variables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .expression import Expression, Name, Operand

@@ -1,7 +1,5 @@
 """Comments of generated files, and names from models in them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

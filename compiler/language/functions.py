@@ -1,7 +1,5 @@
 """Functions of expressions, simplified where operands are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import prod
 

@@ -3,8 +3,6 @@
 Differences that take more than a name are intrinsics; entry points have templates of their own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

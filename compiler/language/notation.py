@@ -1,7 +1,5 @@
 """How expressions are written in all kernel languages: how tightly operators bind, and floats."""
 
-from __future__ import annotations
-
 import numpy as np
 
 CHOICE, OR, AND, BITS, EQUALITY, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)

@@ -1,7 +1,5 @@
 """Expressions that Python's operators do not make: calls, conversions, elements, lanes, choices."""
 
-from __future__ import annotations
-
 from .expression import Expression, Operand, alike, common_type, expression
 from .notation import ATOM, CHOICE, OR, UNARY
 from .types import INT

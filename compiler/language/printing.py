@@ -1,7 +1,5 @@
 """The text of statements: what all languages have in common, and that of OpenCL C and of GLSL."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

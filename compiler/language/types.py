@@ -1,7 +1,5 @@
 """The types of what kernels compute with, as expressions have them."""
 
-from __future__ import annotations
-
 INT, FLOAT, HALF, BOOL = "int", "float", "half", "bool"
 INTS, FLOATS, HALVES = "ints", "floats", "halves"
 """Slices: as many integers, floats or halves as the target has lanes."""

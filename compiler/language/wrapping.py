@@ -1,7 +1,5 @@
 """Long lines of kernels, continued after a comma or before an operator."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

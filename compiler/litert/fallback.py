@@ -1,7 +1,5 @@
 """The fallback: moves operators to LiteRT, after checking that LiteRT can run them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -16,8 +16,6 @@ earliest stage possible, and each stage of LiteRT is one part. Groups of operato
 the same part are kept as a disjoint-set forest over operators.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

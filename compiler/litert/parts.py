@@ -1,7 +1,5 @@
 """Operators that run beside the device: as the model file of a part, or as a caller's function."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf

@@ -3,8 +3,6 @@
 It is imported only when a model is run on it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version

@@ -8,8 +8,6 @@ The rates were measured on two cores of an x86-64 server: XNNPACK computes 25 mu
 nanosecond, waking a driver takes 0.1 ms, and copies move 5 bytes a nanosecond.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod

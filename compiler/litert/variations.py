@@ -10,8 +10,6 @@ far when each number that it starts from is replaced by its neighbour. Operators
 exact everywhere: what they read stays, and what becomes integers before them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

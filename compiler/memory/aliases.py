@@ -1,7 +1,5 @@
 """Aliases: groups of tensors that share memory, and each one's layout within its group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

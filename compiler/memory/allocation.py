@@ -1,7 +1,5 @@
 """The allocation: an arena offset or a region for every tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

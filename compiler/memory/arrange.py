@@ -6,8 +6,6 @@ is replaced by a view. The result with the lower peak is kept, then that with fe
 views found may in turn make another order better, so this is repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

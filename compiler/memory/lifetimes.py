@@ -1,7 +1,5 @@
 """Lifetimes: the dispatches between which each group of tensors must keep its memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ..ir import Graph, Tensor

@@ -7,8 +7,6 @@ order: it moves a tensor that ends at the top of the arena to an earlier positio
 change unless the arena grows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate

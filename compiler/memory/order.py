@@ -8,8 +8,6 @@ run, and the search continues from the state with the lowest peak so far. It giv
 graphs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush

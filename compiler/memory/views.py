@@ -10,8 +10,6 @@ A base must stay alive from the moment its first view is written. A view is ther
 it does not raise the peak of live memory; the largest copies are tried first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """ARG_MAX and ARG_MIN: positions of extreme values. Among equal values the first wins."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

@@ -1,7 +1,5 @@
 """AudioSpectrogram and Mfcc, LiteRT's custom operators for features of sound; shapes only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..ir import Op, Shape

@@ -1,7 +1,5 @@
 """BATCH_MATMUL: products of matrices, either one transposed, with batches that broadcast."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 

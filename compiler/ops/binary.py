@@ -1,7 +1,5 @@
 """The table of elementwise operators with two operands, which broadcast as in numpy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

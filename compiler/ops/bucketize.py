@@ -1,7 +1,5 @@
 """BUCKETIZE: the number of boundaries that are not above an element."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ir import Array, Op, Shape

@@ -1,7 +1,5 @@
 """How many buffers the kernels of an operator bind, of which a device allows only so many."""
 
-from __future__ import annotations
-
 from ..ir import Op, Tensor
 from ..target import Target
 from .base import OPS, Implementation, Launch, kernel_dtype

@@ -13,8 +13,6 @@ Weights of 4 bits are multiplied as the upper halves of bytes, so that all sums 
 large, which changes no bit of the floats that they become.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

@@ -1,7 +1,5 @@
 """CAST, BITCAST between 32-bit types, and tflgpu.keep, which copies a value into a variable."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ it is for floats. Only int32, which float32 does not hold exactly, is rescaled a
     q = tflgpu.rescale_integers(p) from_zero=0 to_zero=-128 multiplier=.. exponent=..
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Operators that a rewrite always decomposes: shape inference and numpy reference only."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ir import Array, Op, Shape

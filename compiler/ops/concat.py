@@ -1,7 +1,5 @@
 """CONCATENATION: one launch per input copies it to its place in the output."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

@@ -1,7 +1,5 @@
 """Operators that are computed at compile time, since their results are constants."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ TensorFlow's lists of tensors are those in which loops of recurrent layers colle
 The shape of a list is [length, *entry], as that of its stacked entries; until one is set, [length].
 """
 
-from __future__ import annotations
-
 from ..errors import ModelError
 from ..ir import Op, Shape
 from .base import ANY, declare, define, same_as_first

@@ -6,8 +6,6 @@ The weights are packed in the order in which the kernel reads them:
 Input 3, if present, is a gate: a factor per channel that `fold_gate_into_conv` moved here.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

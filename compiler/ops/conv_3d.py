@@ -7,8 +7,6 @@ TRANSPOSE_CONV or a CONV_3D; here are their windows and shapes.
 Weights [depth, rows, columns, outputs, inputs], x [batch, depth, rows, columns, inputs].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

@@ -4,8 +4,6 @@ Input channels are in the lanes, where output channels would leave most of them 
 summed at the end. The order of summation therefore differs from XNNPACK's.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """tflgpu.to_sliced and tflgpu.to_linear: conversions of a tensor between the two storages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 

@@ -1,7 +1,5 @@
 """CUMSUM: running sums along an axis, from either end, inclusive or exclusive."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

@@ -3,8 +3,6 @@
 `rewrites/decompose/convolution.py` makes grouped convolutions of larger depth multipliers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ neighbouring columns, which also share most of what they see. Sums are added up 
 XNNPACK goes column by column; in half precision that does not show.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ The core of the fused operator is the DEPTHWISE_CONV_2D, the elementwise operato
 and the CONV_2D. The values between them are never written to a tensor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod

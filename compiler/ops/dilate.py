@@ -3,8 +3,6 @@
 `rewrites/decompose/dilate.py` decomposes them.
 """
 
-from __future__ import annotations
-
 from ..ir import Op, Shape
 from .base import ANY, define
 

@@ -3,8 +3,6 @@
 The same formulas serve an operator that runs alone and one in another kernel's epilogue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Real factors as integers, as LiteRT's own kernels multiply with them (gemmlowp's scheme)."""
 
-from __future__ import annotations
-
 from math import frexp
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ No kernel handles complex numbers: `rewrites/decompose/fourier.py` computes real
 as separate tensors.
 """
 
-from __future__ import annotations
-
 from ..ir import Op, Shape
 from .base import define, same_as_first
 

@@ -8,8 +8,6 @@ Its weights are whole numbers, so that they stay packed; kernels multiply them b
 are whole slices of inputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod

@@ -9,8 +9,6 @@ The weights are packed in the order in which the kernel reads them:
 [layer][block of output slices][input][slice of the block][lane].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Inputs are x, weights and bias of the first layer, then those of the second. A s
 network is such a sum: of its input and of its previous state.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ir import Op, Shape

@@ -7,8 +7,6 @@ memory out of bounds, so it clamps the index, or leaves out the update. Launches
 their indices, which the runtime checks on request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod

@@ -1,7 +1,5 @@
 """aeq.hadamard_rotation, which spreads outliers before a row is quantized; shapes only."""
 
-from __future__ import annotations
-
 from ..ir import Op, Shape
 from .base import define
 

@@ -18,8 +18,6 @@ bias are constants, with an element for each column. Every step is one of fixed-
     y = (n * weights + bias) / 1024 * multiplier * 2^(power - 31)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod

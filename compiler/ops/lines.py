@@ -10,8 +10,6 @@ operation, and one for each kind of walk:
                                                     columns.jinja
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from math import inf, prod

@@ -6,8 +6,6 @@ No rewrite looks inside and no kernel computes it: the host runs it between two 
 tensors are row-major, as on the host.
 """
 
-from __future__ import annotations
-
 from ..ir import Graph, Op, Tensor
 from ..target import Target
 from ..tflite_schema import DTYPES

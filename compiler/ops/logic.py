@@ -1,7 +1,5 @@
 """Comparisons, logical operators and selections. Truth values are the integers 0 and 1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

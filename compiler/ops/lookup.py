@@ -5,8 +5,6 @@
 A table of four bits has two numbers in a byte, the first in its lower half, each plus 8.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

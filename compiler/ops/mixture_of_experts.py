@@ -9,8 +9,6 @@ projection [width, experts, 1, hidden]; and a scale per expert [experts].
 where e = index[t, k].
 """
 
-from __future__ import annotations
-
 from ..ir import Op, Shape
 from .base import define
 

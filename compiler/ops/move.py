@@ -1,7 +1,5 @@
 """Operators that only move elements: slices, pads, transposes, splits and repetitions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod

@@ -3,8 +3,6 @@
 TFLite_Detection_PostProcess decodes boxes from anchors before; it has shapes only.
 """
 
-from __future__ import annotations
-
 from ..ir import Op, Shape
 from ..target import Target
 from .base import Launch, define, row_major

@@ -10,8 +10,6 @@ normalized in another shape then, `shape`, such as [1,4096,32,4] for 32 groups o
 [1,64,64,128]. Gain and offset remain separate operators.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import gcd, lcm, prod
 

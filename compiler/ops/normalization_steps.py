@@ -7,8 +7,6 @@ The statistics are those of each channel in each part of the pixels: the means o
 the squared distances from them. The second kernel joins those of what is normalized together.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..ir import Op, Shape

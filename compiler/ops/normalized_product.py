@@ -10,8 +10,6 @@ Inputs 3 and 4, if present, are gain and offset of a second output: the normaliz
 x normalized * gain + offset, for others that read them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ Integers are int64 that hold what kernels have in 32 bits. Where a function of a
 operand, so does this.
 """
 
-from __future__ import annotations
-
 from math import erfc
 from typing import Any
 

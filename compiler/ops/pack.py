@@ -3,8 +3,6 @@
 `rewrites/decompose/pack.py` turns every PACK into RESHAPEs and a CONCATENATION.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ir import Op, Shape

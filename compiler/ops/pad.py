@@ -1,7 +1,5 @@
 """PAD with zeros, PADV2 with a value, MIRROR_PAD with mirrored entries."""
 
-from __future__ import annotations
-
 from ..ir import Op, Shape
 from .affine_moves import Axis, Move
 from .base import Permutable, Traits, always, among_operands

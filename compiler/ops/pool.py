@@ -10,8 +10,6 @@ positions in the whole image, (row * width + column) * channels + channel, and i
 a channel other than the value's.
 """
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 from ..ir import Op, Shape

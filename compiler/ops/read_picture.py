@@ -11,8 +11,6 @@ CAST to float32, and the operator `resize` with half-pixel centers, if there is 
 Pixels of three channels with a fourth that is 255, opaque.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ir import Op, Shape

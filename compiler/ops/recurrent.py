@@ -4,8 +4,6 @@
 the place of a bidirectional one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from ..ir import Op, Shape, Tensor

@@ -1,7 +1,5 @@
 """The table of reductions, which work over any axes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod

@@ -3,8 +3,6 @@
 `rewrites/decompose/reduce_window.py` decomposes it, and StableHLO's, which pads and dilates first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """RESHAPE, SQUEEZE and EXPAND_DIMS: in row-major storage, another view of the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

@@ -11,8 +11,6 @@ height, width, channels] is interpolated bilinearly at the coordinates in warp [
 columns, 2], whose last axis is (column, row). Pixels outside x are 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """REVERSE_SEQUENCE: reverses the first entries of each sequence."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

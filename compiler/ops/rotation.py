@@ -6,8 +6,6 @@ Channels c and c + depth / 2 of a head are a pair (Su et al., arXiv 2104.09864, 
 y[c] = x[c] cos[c] - x[c + depth / 2] sin[c], and the other is x[c + depth / 2] cos + x[c] sin.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ir import Array, Op, Tensor

@@ -20,8 +20,6 @@ or, where the integers are multiplied as they are, -128 to 127,
 or, as LiteRT's own kernels compute it, with the step of a row, 1 / s, and halves away from zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

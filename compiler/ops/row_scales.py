@@ -14,8 +14,6 @@ Before them may be the normalization whose result the rows are, with a gain and 
 channel, which are constants: x = tflgpu.normalization(w)   y = MUL(x, gain)   s, z = ...
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Compilers for processors vectorize neither functions such as exp nor loops whose
 they do not see through.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..ir import Op, Tensor

@@ -4,8 +4,6 @@ Usually all do. Where local memory is cleared before a work-group begins, which 
 more there is, they take turns: those of later turns join what they have with what is there.
 """
 
-from __future__ import annotations
-
 from ..target import Target
 
 SEATS = 16

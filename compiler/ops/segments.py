@@ -3,8 +3,6 @@
 `rewrites/decompose/segments.py` decomposes them.
 """
 
-from __future__ import annotations
-
 from ..ir import Op, Shape
 from .base import FLOATS, define
 

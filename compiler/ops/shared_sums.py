@@ -8,8 +8,6 @@ more there is, a few that they hand on in a ring. The order of summation therefo
 XNNPACK's.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 from ..ir import Op

@@ -1,7 +1,5 @@
 """SLICE, STRIDED_SLICE, SPLIT and SPLIT_V: parts of a tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """SOFTMAX of beta * x, over the last axis unless the attribute `axis` names another."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

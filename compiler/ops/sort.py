@@ -8,8 +8,6 @@ whole row. A stretch of the first step is a block of `length` values; a stretch 
 `lists` lists of the previous step, each of `length` values; the last of a row may have less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

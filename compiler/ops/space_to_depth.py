@@ -3,8 +3,6 @@
 They move blocks of pixels to channels or batches, and back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod

@@ -3,8 +3,6 @@
 `rewrites/decompose/indices.py` decomposes it.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

@@ -6,8 +6,6 @@ does for fully connected layers (tasks/fully_connected.cc), one after another wh
 cleared first. The order of summation therefore differs from XNNPACK's.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

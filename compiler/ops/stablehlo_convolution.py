@@ -3,8 +3,6 @@
 `rewrites/decompose/stablehlo_convolution.py` decomposes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

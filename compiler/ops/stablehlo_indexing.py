@@ -3,8 +3,6 @@
 `rewrites/decompose/stablehlo_indexing.py` decomposes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

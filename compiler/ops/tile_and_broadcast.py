@@ -1,7 +1,5 @@
 """TILE, BROADCAST_TO, REVERSE_V2 and tflgpu.roll: a tensor repeated, reversed or rolled."""
 
-from __future__ import annotations
-
 from ..ir import Op
 from .affine_moves import Axis, Move
 from .base import Permutable, Traits, always, among_operands, broadcast, normalize_axis

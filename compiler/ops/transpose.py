@@ -1,7 +1,5 @@
 """TRANSPOSE: a permutation of axes."""
 
-from __future__ import annotations
-
 from ..ir import Op
 from .affine_moves import Axis, Move
 from .base import Traits, among_operands

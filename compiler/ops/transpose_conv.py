@@ -3,8 +3,6 @@
 Each output pixel gathers the input pixels whose window covers it. Weights are OHWI.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any

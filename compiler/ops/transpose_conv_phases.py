@@ -6,8 +6,6 @@ the same way. A work-item that computes all phases of a pixel reads each input p
 them instead of once for each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The table of elementwise operators with one operand."""
 
-from __future__ import annotations
-
 from math import erf
 from typing import Any
 

@@ -3,8 +3,6 @@
 tflgpu.update is the same in the tensor's own memory, of which it writes that part alone.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ir import Array, Op, Shape

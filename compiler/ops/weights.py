@@ -5,8 +5,6 @@ of outputs reads the slices with the inputs of its groups. Weights of inputs of 
 zeros, so that what is infinite in a group makes NaN of its neighbours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Protocol

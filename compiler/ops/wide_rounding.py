@@ -11,8 +11,6 @@ squares, s = 256 * a + b, is a fixed-point number of 31 bits. Its upper 16 bits,
 its exponent are a value each, as float32 holds no more than 24.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from .elementwise import Elementwise, define_elementwise

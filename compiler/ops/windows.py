@@ -10,8 +10,6 @@ slices, gathers and scatters are of this form (https://openxla.org/stablehlo/spe
 another order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Any

@@ -24,8 +24,6 @@ The attribute `window` of the first is the convolution's, `size` the rows and co
 The weights are the convolution's [outputs, 3, 3, inputs]; the kernel reads them transformed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -5,8 +5,6 @@ the width and the height of each box, in pixels, then points that are not shown.
 relative to an anchor: the middle of a cell of the grids that the network has at several strides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

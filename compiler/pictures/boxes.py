@@ -1,7 +1,5 @@
 """Detection: boxes with a class and a score, drawn over the picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Detection without postprocessing: the candidates of YOLO, of which most show nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What all drawings over a picture have in common."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from PIL import Image

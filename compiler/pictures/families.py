@@ -4,8 +4,6 @@ Only for models whose metadata says nothing. A family is recognized by the names
 models have in common, of the file or of tensors.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Poses: the points of bodies, drawn over the picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

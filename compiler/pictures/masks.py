@@ -1,7 +1,5 @@
 """Outputs as large as a picture: the class of each pixel, drawn over it, or another image."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

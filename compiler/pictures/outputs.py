@@ -1,7 +1,5 @@
 """The outputs of a run as real numbers, and which of them have which form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading a picture, and what an input takes of it."""
 
-from __future__ import annotations
-
 from warnings import catch_warnings, simplefilter
 
 import numpy as np

@@ -4,8 +4,6 @@ Papandreou et al., PersonLab, 2018. A body grows from its best point along the e
 end of an edge is where the displacement at the other end points to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

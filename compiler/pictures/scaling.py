@@ -1,7 +1,5 @@
 """How pixels become the values of an input."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite

@@ -1,7 +1,5 @@
 """What outputs show of a picture: of the kind that is asked for, or that there is evidence of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

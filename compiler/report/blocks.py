@@ -1,7 +1,5 @@
 """Repeated blocks: runs of operators that occur several times, which the graph shows collapsed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Two variants of a model compared by what they consist of, without times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Two sides of a model compared, although their kernels may compute different operators."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar

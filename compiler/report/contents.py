@@ -1,7 +1,5 @@
 """What the report shows of a compiled model, as one value of plain JSON types."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 

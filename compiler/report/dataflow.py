@@ -4,8 +4,6 @@ A plan lists steps (dispatches, and parts on the host) with the bytes they read 
 depends on the earlier ones that wrote to these bytes since the tensor there came to life.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ are not, since the runtime needs neither. With the model file they follow from t
 the choice of implementations.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """The two graphs that the report draws: the model file's operators, and the compiled kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

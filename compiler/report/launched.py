@@ -1,7 +1,5 @@
 """What a run executes, as the report lists it: dispatches, and parts on the host."""
 
-from __future__ import annotations
-
 from ...runtime.plan.records import Argument, Dispatch, Plan, Region
 from .dataflow import Tensors
 from .decisions import Decisions

@@ -1,7 +1,5 @@
 """The page: the report's contents with scripts, styles and libraries, in one HTML text."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib.resources import files

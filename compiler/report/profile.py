@@ -1,7 +1,5 @@
 """A profile: the times of a model's kernels, as `tflgpu benchmark --json` prints them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from math import isfinite

@@ -1,7 +1,5 @@
 """Kernel sources as highlighted HTML."""
 
-from __future__ import annotations
-
 from html import escape
 
 from pygments.lexer import Lexer

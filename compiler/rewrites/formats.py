@@ -6,8 +6,6 @@ image    becomes    picture (uint8)
                     image = MUL(c, 1 / std)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

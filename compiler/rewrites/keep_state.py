@@ -6,8 +6,6 @@ becomes   y = f(x, c)   where c is a variable, whose content is c' at the end of
 A run takes no c: it reads what the run before has left, and zeros at first.
 """
 
-from __future__ import annotations
-
 from ..errors import OptionError
 from ..ir import Graph, Tensor
 from ..ops.litert_part import LITERT

@@ -11,8 +11,6 @@ before it continues.
 Every attempt becomes an event for `tflgpu explain`, and the graph is verified after each change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

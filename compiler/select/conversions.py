@@ -1,7 +1,5 @@
 """Conversions between storages, where a reader needs another storage than the writer's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

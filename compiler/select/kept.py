@@ -1,7 +1,5 @@
 """Operators kept in single precision: what users name, and the tensors that are stored so."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import numpy as np

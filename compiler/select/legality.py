@@ -3,8 +3,6 @@
 The reasons why others do not are kept for errors and for `tflgpu explain`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

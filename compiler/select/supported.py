@@ -1,7 +1,5 @@
 """Which operators of a model the device can run, as they are or decomposed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

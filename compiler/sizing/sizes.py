@@ -1,7 +1,5 @@
 """The tile and work-groups of each launch: tuned ones if there are any, else the profile's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod

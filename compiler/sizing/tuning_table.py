@@ -7,8 +7,6 @@ computes and in which shapes, but not for which model, so that models share entr
         "tile": [7, 2], "groups": [[1, 1, 1]], "microseconds": 31.5, "before": 40.2}}}
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Work-group sizes: the profile's choice for a launch, and candidates for tuning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product

@@ -1,7 +1,5 @@
 """Bisection: finds the rewrite that changes a model's results, by compiling with fewer rewrites."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Verification: compares a compiled model with LiteRT on the same inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

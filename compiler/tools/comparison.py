@@ -1,7 +1,5 @@
 """One tensor compared with what is expected."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf

@@ -1,7 +1,5 @@
 """Explanation of a compilation: rewrites applied and declined, implementations, and findings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count

@@ -9,8 +9,6 @@ Where all of them round alike, and a result is that of none, LiteRT also runs co
 whose numbers have other last bits: it is right, too, if these move LiteRT's results as far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Runs rewrites on a model or on the text of a graph, for those who write rewrites."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32

@@ -6,8 +6,6 @@ estimates, until a batch brings no gain: first tiles, then work-groups for the b
 result is written to the table at once.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

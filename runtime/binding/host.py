@@ -1,7 +1,5 @@
 """What the caller gives for inputs and outputs: which value for which, and arrays of the host."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """One run in flight: inputs and outputs of its own, and the commands that work on them."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

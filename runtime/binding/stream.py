@@ -1,7 +1,5 @@
 """A run for each of many frames, some of them in flight at a time."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack

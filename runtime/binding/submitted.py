@@ -1,7 +1,5 @@
 """A run that was started and may not be done yet."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager

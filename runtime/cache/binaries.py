@@ -8,8 +8,6 @@ the sources, and if its digest is right. Any other file counts as missing, and i
 kernels have been compiled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from collections.abc import Sequence

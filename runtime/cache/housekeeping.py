@@ -5,8 +5,6 @@ compiles the same model is disturbed. Sessions that use a removed variant go on 
 where a mapped file can be removed.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

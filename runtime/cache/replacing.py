@@ -1,7 +1,5 @@
 """Replacing a variant's folder, so that it appears whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

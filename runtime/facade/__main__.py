@@ -3,8 +3,6 @@
 Importing the compiler takes a moment, in which Ctrl-C ends the program as quietly as later.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

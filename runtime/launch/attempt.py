@@ -1,7 +1,5 @@
 """Trying a driver in a process of its own, which the driver may end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

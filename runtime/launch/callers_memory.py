@@ -4,8 +4,6 @@ They are recognized by their classes' names. Importing the libraries to ask woul
 loading a model, and an application that has such an object has imported its library already.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import prod
 from typing import Any

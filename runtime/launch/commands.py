@@ -1,7 +1,5 @@
 """The commands of a run: submissions bound to compiled programs and to device memory."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 

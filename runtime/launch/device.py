@@ -3,8 +3,6 @@
 `opencl.device`, `opengl.device` and `webgpu.device` implement `Device`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar

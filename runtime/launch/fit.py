@@ -1,7 +1,5 @@
 """Whether a device has what a plan needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..plan.records import Plan

@@ -1,7 +1,5 @@
 """Objects of a driver that must be released."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ the tensor has no memory. Since a plan may come from a stranger, that is checked
 operator makes of its options and of its inputs' values is left to LiteRT.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

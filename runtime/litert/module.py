@@ -1,7 +1,5 @@
 """The module with LiteRT's interpreter, and its sets of kernels."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any, Literal
 

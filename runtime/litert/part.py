@@ -3,8 +3,6 @@
 Only this folder imports ai_edge_litert, and only for a plan that has such parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any

@@ -8,8 +8,6 @@ for none, and the result. The numbers of a run's outputs follow that line, as ma
 shapes and types tell. Importing this module is cheap, unlike the compiler, which asks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

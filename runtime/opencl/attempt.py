@@ -1,7 +1,5 @@
 """Trying a driver: a process of its own loads it, and tells how far it came."""
 
-from __future__ import annotations
-
 import tempfile
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether an OpenCL device can use memory of the caller."""
 
-from __future__ import annotations
-
 import sys
 
 from ..errors import InputError

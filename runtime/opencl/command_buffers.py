@@ -4,8 +4,6 @@ The loader does not export the extension's functions; a platform returns the add
 https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_Ext.html#cl_khr_command_buffer
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_size_t, c_uint, c_void_p
 from typing import Any

@@ -1,7 +1,5 @@
 """Running kernels on an OpenCL device."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress

@@ -1,7 +1,5 @@
 """The OpenCL drivers installed, found where the loader looks for them, without loading any."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ a compiler of its own, where one is wanted. So it is used only where drivers are
 https://github.com/KhronosGroup/OpenCL-Headers/blob/main/CL/cl_icd.h
 """
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache

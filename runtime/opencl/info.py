@@ -1,7 +1,5 @@
 """What an OpenCL device reports about itself."""
 
-from __future__ import annotations
-
 import struct
 import sys
 

@@ -5,8 +5,6 @@ compiler may not know the instruction, or may end the process over it, so that i
 So are functions of the system, which a driver may or may not find for a kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..frozen import dataclass

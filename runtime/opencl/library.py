@@ -1,7 +1,5 @@
 """Calling OpenCL: statuses as errors, properties as bytes, objects with who releases them."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """Events of an OpenCL queue, and those it waits for."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import suppress

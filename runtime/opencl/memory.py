@@ -3,8 +3,6 @@
 numpy is imported where it is used: another thread imports it while a device is opened.
 """
 
-from __future__ import annotations
-
 import weakref
 from ctypes import Structure, byref, c_char, c_size_t, c_uint, c_void_p, memmove
 from typing import Any

@@ -1,7 +1,5 @@
 """Loading drivers, each only when it is wanted."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import threading

@@ -7,8 +7,6 @@ them; of as many as it prefers if LANES is 0. If it can, kernels with instructio
 follow. Lines of JSON say how far it came.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

@@ -1,7 +1,5 @@
 """Programs of an OpenCL device, compiled from sources or restored from a binary."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from ctypes import addressof, byref, c_char_p, c_void_p, create_string_buffer, sizeof

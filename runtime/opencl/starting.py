@@ -4,8 +4,6 @@ A driver brings a compiler, which takes about as long to load as numpy. What is 
 does without pathlib and dataclasses, which this thread imports meanwhile.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress

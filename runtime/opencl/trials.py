@@ -8,8 +8,6 @@ of the processor's instructions: if one of them changes, all drivers are tried a
 after a day if one of them took too long, as any does on a busy machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator, Sequence

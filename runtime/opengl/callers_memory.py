@@ -1,7 +1,5 @@
 """Contexts and memory of the caller, made with moderngl, and copies of textures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..errors import DeviceError, InputError

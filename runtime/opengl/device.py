@@ -1,7 +1,5 @@
 """Running kernels on an OpenGL device, through moderngl."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress

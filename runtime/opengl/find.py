@@ -1,7 +1,5 @@
 """Finding OpenGL devices, and opening one by its name."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from ..errors import DeviceError

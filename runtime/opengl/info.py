@@ -1,7 +1,5 @@
 """What an OpenGL device reports about itself."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from dataclasses import replace

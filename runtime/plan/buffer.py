@@ -6,8 +6,6 @@ buffer has: none can be referred to over and over again, so reading takes time i
 size of the file. Format: https://flatbuffers.dev/internals/
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

@@ -15,8 +15,6 @@ The schema has the fields in the same order. A table omits fields that hold thei
 dataclass's, or zero for a scalar without one. Any other field without a default is required.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields

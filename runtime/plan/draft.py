@@ -3,8 +3,6 @@
 What holds an offset is written before what the offset leads to. Equal vtables are written once.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 

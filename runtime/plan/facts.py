@@ -3,8 +3,6 @@
 The compiler states it in the plan, so that no runtime has to work it out, and `validate` compares.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod

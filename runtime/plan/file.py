@@ -5,8 +5,6 @@ r"""The file plan.tflgpu: a header with a digest, then the plan as a flatbuffer.
 32 bytes  SHA-256 of everything that follows
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 

@@ -3,8 +3,6 @@
 Each function yields the problems it finds, as text that names the offender.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator
 from math import prod

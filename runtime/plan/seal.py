@@ -6,8 +6,6 @@ and its arguments, so a plan that was put together wrongly is found before it ru
 protection against somebody who changes a plan on purpose: a plan is as trusted as a program.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from collections.abc import Iterable, Sequence

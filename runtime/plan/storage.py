@@ -1,7 +1,5 @@
 """How tensors are stored in device memory: element types, shapes and sizes."""
 
-from __future__ import annotations
-
 from math import prod
 
 from .records import PlacedTensor, Plan, Region, TensorInfo

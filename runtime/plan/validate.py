@@ -8,8 +8,6 @@ The digest in plan.tflgpu only shows that the file is as it was written; what wa
 make sense. The compiler validates a plan before writing it, the runtime after reading it.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Whether what a plan states beside its dispatches follows from these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Whether the parts of a plan that run on LiteRT are valid, and the tensors they exchange."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 

@@ -8,8 +8,6 @@ The manifest is kept beside the plan, so that copies can be found, and their sig
 while the store cannot be reached.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Fetching one variant from a store into the user's cache, whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ Stores have no locks. A variant is removed by its manifest, before its files, so
 finds half of it; and what a writer has not finished is left alone for a day.
 """
 
-from __future__ import annotations
-
 import time
 
 from ..cache.folder import is_fingerprint

@@ -7,8 +7,6 @@ index; a record whose variant is not there belongs to a process that was killed,
 not finished.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence

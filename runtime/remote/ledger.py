@@ -7,8 +7,6 @@ by one that has all of their records, which is written before the others are rem
 is lost, whoever writes at the same time or is killed, and no step needs a lock.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_hex

@@ -8,8 +8,6 @@ and its folder of files belongs to it alone, so a reader finds all of the old va
 new one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Which variants a store holds, as their manifests say. No other file is read for that."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Names of what a writer has not finished yet. They tell its age, so that it can be removed."""
 
-from __future__ import annotations
-
 import calendar
 import re
 import time

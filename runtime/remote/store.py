@@ -3,8 +3,6 @@
 Every failure is a StoreError that names the URL, and never a password in it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """URLs of stores: telling them from paths, checking and showing them."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import TypeGuard

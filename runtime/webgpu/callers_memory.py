@@ -1,7 +1,5 @@
 """Memory of the caller, made with wgpu."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..errors import InputError

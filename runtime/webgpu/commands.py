@@ -1,7 +1,5 @@
 """What is recorded for the queue: dispatches, and copies of textures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Running kernels on a WebGPU device, through PyPI's wgpu."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ WebGPU maps memory for the host once everything that was submitted before is don
 waiting for a copy is how to wait for anything.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Finding WebGPU's adapters, and opening one by its name."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an adapter of WebGPU reports about itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

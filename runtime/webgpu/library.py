@@ -1,7 +1,5 @@
 """PyPI's wgpu, and its errors as tflgpu's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

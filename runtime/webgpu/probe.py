@@ -5,8 +5,6 @@
 lists the adapters, then builds and runs a kernel on one of them.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How long commands take, by the device's own clock where it has one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any

@@ -7,8 +7,6 @@ processor's instructions: if one of them changes, all adapters are tried again. 
 day if one of them took too long, as any does on a busy machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

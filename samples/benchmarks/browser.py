@@ -8,8 +8,6 @@ LiteRT.js compiles no kernel twice in a page, so that a start of its own needs a
 with ?network=network_0, and so on, the page measures one of them, with ?runs=5 by so many runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -6,8 +6,6 @@
 Models are compiled for a device profile, so that no device is needed.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

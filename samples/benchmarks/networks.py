@@ -6,8 +6,6 @@ Each network runs in a process of its own, where tflgpu and LiteRT take turns, s
 machine slows both. What cannot run is listed with its reason and does not count.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform

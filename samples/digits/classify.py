@@ -6,8 +6,6 @@ The network was trained on bright strokes on black, 8 x 8 pixels, so a picture o
 made grey and averaged down to that; values 0 to 255 become 0 to 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -8,8 +8,6 @@ check the file). The digits are E. Alpaydin's and C. Kaynak's "Optical Recogniti
 Digits", UCI Machine Learning Repository, CC BY 4.0.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

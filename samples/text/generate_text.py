@@ -7,8 +7,6 @@ time; each run of `decode` puts one more there and says what may follow it. The 
 device.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """A small transformer for characters, in PyTorch, with a cache of keys and values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

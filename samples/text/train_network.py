@@ -7,8 +7,6 @@ takes four minutes on two cores. Needs PyTorch and litert-torch, which converts 
     pip install litert-torch
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import litert_torch

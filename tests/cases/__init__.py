@@ -4,8 +4,6 @@ Sizes are prime and no multiples of the slice widths 4, 8 and 16, except where t
 such multiples. Batches are larger than one wherever the operator allows it.
 """
 
-from __future__ import annotations
-
 from . import (
     attention,
     binary,

@@ -1,7 +1,5 @@
 """Attention as converters spell it out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Elementwise operators of two values: every activation, every way to broadcast."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from graphs import call, w, x

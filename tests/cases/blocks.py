@@ -1,7 +1,5 @@
 """Blocks of pixels as channels or batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

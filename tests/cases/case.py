@@ -1,7 +1,5 @@
 """One situation an operator is tested in; the other files of this folder are tables of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

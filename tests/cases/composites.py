@@ -1,7 +1,5 @@
 """Operators that stand for many: detection, transforms, sound, experts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Convolutions whose weights are computed, quantized or three-dimensional, or dilated by blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

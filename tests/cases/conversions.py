@@ -1,7 +1,5 @@
 """Types: casts, quantized constants, bits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Convolutions and depthwise convolutions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

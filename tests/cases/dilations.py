@@ -1,7 +1,5 @@
 """Values between the elements of a tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from graphs import call, ints, number, typed, x, xi

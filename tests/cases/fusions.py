@@ -1,7 +1,5 @@
 """Operators fused into others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

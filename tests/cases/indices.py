@@ -1,7 +1,5 @@
 """Operators with indices: gathers, scatters, searches, sums so far, updates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Elementwise operators of integers, powers, comparisons and selections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

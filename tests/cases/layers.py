@@ -1,7 +1,5 @@
 """Small layers on one vector, one behind another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

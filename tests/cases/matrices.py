@@ -1,7 +1,5 @@
 """Products of matrices: fully connected layers and batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

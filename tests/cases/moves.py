@@ -1,7 +1,5 @@
 """Operators that move elements: pads, slices, splits, concatenations, transposes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Composite operators that PyTorch's converter names, with the subgraphs it spells them by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from flatbuffers import flexbuffers

@@ -1,7 +1,5 @@
 """Normalizations in the spellings that converters and authors use for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from graphs import Input, Value, call, ints, number, reshape, transpose, w, x

@@ -1,7 +1,5 @@
 """Pooling and resizing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from graphs import Value, call, ints, x

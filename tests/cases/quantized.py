@@ -1,7 +1,5 @@
 """Quantized operators: a row for each formula that LiteRT has, and for the limits between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Quantized layers with weights: a row for each formula that LiteRT has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reductions, softmax and norms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, combinations
 

@@ -1,7 +1,5 @@
 """Tiles, broadcasts and mirrors, and moves of other types than float32."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rotary embeddings as converters spell them out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -3,8 +3,6 @@
 Rows of 37 elements are two slices and a rest for profiles with 16 lanes, and nine for those with 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reductions of rows by their ids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operators that change shapes, and those whose results follow from shapes and constants."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

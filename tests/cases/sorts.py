@@ -1,7 +1,5 @@
 """Sorts, which LiteRT has no kernel for: its TOPK_V2 of all values tells what is right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values no ordinary draw has: NaN, quotients next to whole numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

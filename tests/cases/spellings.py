@@ -1,7 +1,5 @@
 """Activations and softmax in the spellings that converters and authors use for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

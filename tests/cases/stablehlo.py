@@ -1,7 +1,5 @@
 """Elementwise operators of StableHLO, which do not broadcast."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

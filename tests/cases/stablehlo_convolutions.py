@@ -1,7 +1,5 @@
 """STABLEHLO_CONVOLUTION, of which LiteRT runs the parts: dilations, paddings, groups one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

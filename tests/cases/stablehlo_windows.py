@@ -1,7 +1,5 @@
 """Operators of StableHLO on parts of tensors: windows that are reduced, taken, or put elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Transposed convolutions."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import Any

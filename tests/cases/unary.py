@@ -1,7 +1,5 @@
 """Elementwise operators of one value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

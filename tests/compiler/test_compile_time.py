@@ -1,7 +1,5 @@
 """Compiling takes time in proportion to the operators."""
 
-from __future__ import annotations
-
 from time import process_time
 
 import pytest

@@ -1,7 +1,5 @@
 """Options, checks and caches of LiteRT's GPU delegate that do not work: a test for each defect."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

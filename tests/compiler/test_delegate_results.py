@@ -1,7 +1,5 @@
 """Operators that the GPU delegate of LiteRT computes wrongly: graphs for each defect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np

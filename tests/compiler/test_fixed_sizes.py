@@ -1,7 +1,5 @@
 """Errors for sizes of inputs that do not fit the constants of a model."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

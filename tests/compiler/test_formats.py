@@ -1,7 +1,5 @@
 """How formats are read, and the errors for what is wrong with them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operators kept in single precision: named by the user, or found by a search."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

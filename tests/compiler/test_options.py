@@ -1,7 +1,5 @@
 """Options: their valid values, and the errors for other values."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The pipeline as a whole: the report, the folder a variant gets, and options that change it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

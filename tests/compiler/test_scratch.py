@@ -1,7 +1,5 @@
 """Temporary folders are removed, whenever an interruption comes."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

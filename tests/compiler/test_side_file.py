@@ -1,7 +1,5 @@
 """Files beside a model may be anything that a person has named by mistake."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Callable
 from pathlib import Path

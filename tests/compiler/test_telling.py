@@ -1,7 +1,5 @@
 """Warnings: whom they name, and who gets them."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 

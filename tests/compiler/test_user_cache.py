@@ -1,7 +1,5 @@
 """`tflgpu.load` of a model file, which is compiled into the user's own cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

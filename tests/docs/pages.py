@@ -12,8 +12,6 @@ A comment before a block describes it:
     <!-- excerpt of kernels/x.cl ... -->    pieces of a kernel, separated by lines of ...
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 The blocks of a page share a namespace and a folder that looks like the root of the repository.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

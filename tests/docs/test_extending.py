@@ -3,8 +3,6 @@
 Its operators are those of tflgpu: they are taken out of the copy first.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Checks that facts in the pages that come from the code are current."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import runpy

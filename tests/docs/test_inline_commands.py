@@ -1,7 +1,5 @@
 """Commands and options within sentences: each is one that a command takes."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

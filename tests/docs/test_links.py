@@ -1,7 +1,5 @@
 """Checks the links between pages and the paths that pages mention."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

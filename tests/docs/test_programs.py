@@ -1,7 +1,5 @@
 """Builds the C programs of docs/deploying.md and of the samples as they stand, and runs them."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """How many mutations are tried."""
 
-from __future__ import annotations
-
 import pytest
 
 SHORT = 150

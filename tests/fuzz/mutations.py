@@ -4,8 +4,6 @@ Each changes a graph or a plan in place of a file's bytes, so that most results 
 a reader accepts, and what is odd about them reaches the stages behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import IntEnum

@@ -4,8 +4,6 @@
 with XNNPACK or with its own kernels, which treat NaN differently; either is right.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A model of one operator, whose inputs and output have plain names."""
 
-from __future__ import annotations
-
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 

@@ -1,7 +1,5 @@
 """Model files altered through LiteRT's own view of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Naming a few expressions with `model` makes a graph with one output each, in whi
 constant and output has a name that begins with the expression's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

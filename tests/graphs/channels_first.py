@@ -1,7 +1,5 @@
 """Networks of channels-first frameworks: transposes around what needs channels last."""
 
-from __future__ import annotations
-
 from .values import Value, call, transpose, w
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)

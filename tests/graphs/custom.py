@@ -1,7 +1,5 @@
 """Models with operators that only the application knows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflgpu.compiler.frontend.writer import write

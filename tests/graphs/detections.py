@@ -1,7 +1,5 @@
 """The operator that makes boxes of what a detector computes for its anchors."""
 
-from __future__ import annotations
-
 from flatbuffers import flexbuffers
 
 from .values import Call, Part, Value

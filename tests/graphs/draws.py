@@ -1,7 +1,5 @@
 """How the values of inputs and constants are drawn, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from zlib import crc32
 

@@ -1,7 +1,5 @@
 """Models in part on LiteRT: some operators are chosen, or a run alone tells their shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The models that the scripts run: small ones, each with another kind of interface."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

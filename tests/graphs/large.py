@@ -1,7 +1,5 @@
 """Large models drawn from a seed, chains that branch and join: for figures on compile time."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

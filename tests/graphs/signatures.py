@@ -1,7 +1,5 @@
 """Models with several signatures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Models of elementwise operators one after the other, as files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tflgpu.compiler.frontend.writer import write

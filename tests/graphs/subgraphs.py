@@ -1,7 +1,5 @@
 """Graphs of operators made by hand, such as the bodies of loops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

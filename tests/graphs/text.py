@@ -11,8 +11,6 @@ Behind a constant may follow what it holds, one number for all elements or one f
 or an input, how it is drawn: `input x float32[7] deep`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

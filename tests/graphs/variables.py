@@ -1,7 +1,5 @@
 """Models that keep variables between runs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflgpu.compiler.frontend.writer import write

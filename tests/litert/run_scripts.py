@@ -6,8 +6,6 @@ The way "litert" runs them on LiteRT under every name that they import it by, "u
 are, and "import" with `tflgpu.litert` in place of the module that they import.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

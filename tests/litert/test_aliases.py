@@ -1,7 +1,5 @@
 """The command that runs a script, and the names under which the script finds LiteRT."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

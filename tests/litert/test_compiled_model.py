@@ -1,7 +1,5 @@
 """`CompiledModel` and `TensorBuffer`: the same as LiteRT's, and the same kinds of errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LiteRT's dictionaries about tensors, over a sample of real models that are not compiled."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`Interpreter` of `tflgpu.litert`: what its methods take, return and refuse, beside LiteRT's."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import sys

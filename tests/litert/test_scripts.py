@@ -1,7 +1,5 @@
 """Scripts for LiteRT print the same on tflgpu: unchanged, and with one import changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

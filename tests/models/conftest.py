@@ -1,7 +1,5 @@
 """Sessions of real networks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

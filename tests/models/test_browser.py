@@ -1,7 +1,5 @@
 """Networks exported for browsers compute in Chromium what LiteRT does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """No transpose is left inside a network that was converted from channels first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Real networks recognize what is in real images."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

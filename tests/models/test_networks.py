@@ -1,7 +1,5 @@
 """Real networks against LiteRT, each on several devices, and all on all of them if asked for."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Sequence

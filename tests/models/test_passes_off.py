@@ -1,7 +1,5 @@
 """Networks compute the same whichever rewrite is disabled."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

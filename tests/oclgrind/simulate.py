@@ -7,8 +7,6 @@ It is a program of its own because the loader of OpenCL's drivers is told by env
 and only once, to load Oclgrind, which prints what it finds among the errors.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ It reports data races, barriers that not all work-items of a group reach, and ac
 ends of buffers, none of which shows on a processor.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

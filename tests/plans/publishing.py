@@ -1,7 +1,5 @@
 """What the processes do that the tests of stores start and kill."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hand-written plans of one kernel, and what opens them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """The chain with other parts: records of every kind, and faults of every kind."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tflgpu.compiler.emit.facts import stated

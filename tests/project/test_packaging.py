@@ -1,7 +1,5 @@
 """What is installed is what lies in the folders."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The names of the package `tflgpu`: what there is, what using it imports, and its types."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 
 import pytest

@@ -1,7 +1,5 @@
 """The functions given to `load` for operators that the application computes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Processes forked from one that has started drivers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

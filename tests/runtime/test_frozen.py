@@ -1,7 +1,5 @@
 """Frozen dataclasses that share their methods are what `dataclasses` makes."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import inspect
@@ -76,4 +74,4 @@ def test_it_cannot_be_changed() -> None:
 def test_its_signature() -> None:
     name, y, names = inspect.signature(Point).parameters.values()
     assert (name.default, y.default, names.default) == (inspect.Parameter.empty, 2, list)
-    assert [each.annotation for each in (name, y, names)] == ["int", "int", "list[str]"]
+    assert [each.annotation for each in (name, y, names)] == [int, int, list[str]]

@@ -1,7 +1,5 @@
 """`Session.run(check=True)`: an index out of bounds is named, on every device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

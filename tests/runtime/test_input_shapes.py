@@ -1,7 +1,5 @@
 """A model compiled for several input shapes: each run takes the plan for the shapes it is given."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache

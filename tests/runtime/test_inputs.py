@@ -1,7 +1,5 @@
 """Arrays for the inputs of a model: the forms they may have, and the errors of others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Outputs that stay on the device as the inputs that they update, across signatures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Text from models never changes what a terminal does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

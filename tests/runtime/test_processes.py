@@ -1,7 +1,5 @@
 """Many processes, many threads and many sessions: each ends well and leaves nothing behind."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The instructions of a processor, and how many of its cores a process may use."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

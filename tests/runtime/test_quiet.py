@@ -1,7 +1,5 @@
 """What LiteRT writes to stderr: notices are left out, everything else appears."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 

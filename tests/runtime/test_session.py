@@ -1,7 +1,5 @@
 """Sessions on every OpenCL device, with hand-written plans and kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

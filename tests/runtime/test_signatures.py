@@ -1,7 +1,5 @@
 """A model compiled for several of its signatures, which share the weights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

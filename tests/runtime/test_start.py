@@ -1,7 +1,5 @@
 """What a start takes: which variant is loaded, and what is imported for it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """JSON of the right types becomes records; what has others is refused, with the field at fault."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any

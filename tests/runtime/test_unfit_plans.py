@@ -1,7 +1,5 @@
 """Plans and kernels that a device cannot run: what is said of them, and what is none of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bar that `load` shows on a terminal while a driver compiles, and nowhere else."""
 
-from __future__ import annotations
-
 import io
 from threading import Event
 

@@ -1,7 +1,5 @@
 """Each sample runs and prints what its page says, and the digits network is accurate."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

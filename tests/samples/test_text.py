@@ -1,7 +1,5 @@
 """The sample that continues a text writes on every device what it writes with LiteRT."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import subprocess

@@ -1,7 +1,5 @@
 """Operators that turn blocks of pixels into channels or batches, and back."""
 
-from __future__ import annotations
-
 from math import prod
 
 from graphs import Value, call, ints, typed

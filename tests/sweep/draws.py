@@ -4,8 +4,6 @@ Sizes are prime, or at and next to multiples of slice widths. Tensors are small,
 of graphs run in minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod

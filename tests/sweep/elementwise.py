@@ -1,7 +1,5 @@
 """Elementwise operators: a row for each operator with one or two operands, and a few others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Operators that constant folding computes, each with an operator that reads the result."""
 
-from __future__ import annotations
-
 import numpy as np
 from graphs import Call, Value, call, ints, known, typed
 from hypothesis.strategies import DrawFn

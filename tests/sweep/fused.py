@@ -3,8 +3,6 @@
 Operands broadcast in every way, values have several readers, and inner values are outputs, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operators that take indices as values, and operators that find boxes."""
 
-from __future__ import annotations
-
 import numpy as np
 from graphs import Call, Part, Value, call, detected, ints, known, typed, w, x
 from hypothesis.strategies import DrawFn

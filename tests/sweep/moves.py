@@ -1,7 +1,5 @@
 """Operators that move elements: slices, repetitions, permutations, reshapes and casts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recurrent operators, whose states are zero before the first run."""
 
-from __future__ import annotations
-
 from graphs import Call, Part, State, Value, call, w, x
 from hypothesis.strategies import DrawFn
 

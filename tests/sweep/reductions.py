@@ -1,7 +1,5 @@
 """Operators that combine many elements: reductions, norms, searches and products."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """StableHLO's reductions of windows, gathers and scatters, with axes in any order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

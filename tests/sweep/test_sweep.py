@@ -1,7 +1,5 @@
 """Generated graphs agree with LiteRT on every device."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Layers of networks: operators that slide a window over an image, and fully connected ones."""
 
-from __future__ import annotations
-
 import struct
 from math import prod
 from typing import Any

@@ -1,7 +1,5 @@
 """Every template and every intrinsic is used, in every language it needs."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

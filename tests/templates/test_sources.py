@@ -4,8 +4,6 @@ That drivers compile each file alone is seen where operators run. Not all profil
 validator is stricter than a driver.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What holds of every template: it reads as a kernel, and spells no type."""
 
-from __future__ import annotations
-
 import re
 
 import jinja2

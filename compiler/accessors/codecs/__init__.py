@@ -3,8 +3,6 @@
 A codec knows nothing of shapes; layouts say at which index of the array a value is.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ...ops.base.storage import Lane

@@ -1,7 +1,5 @@
 """Tables of whole numbers among the constants of a kernel, each entry a byte."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slices of floats, as kernels compute with them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Slices, and rows, of half precision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Elements of row-major tensors: floats and integers, of 32 bits or narrower."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...language import FLOAT, FLOATS, INT, Call, Cast, Expression, Operand

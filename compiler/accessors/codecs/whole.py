@@ -4,8 +4,6 @@ Kernels compute with the numbers as floats. Lanes past the last channel are inte
 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...language import FLOATS, Expression, Operand, Real

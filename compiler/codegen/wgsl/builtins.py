@@ -1,7 +1,5 @@
 """The functions and variables of GLSL that kernels name, in WGSL."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...language.notation import UNARY

@@ -1,7 +1,5 @@
 """What intrinsics stand for, read from their definitions in GLSL."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 WGSL has no macros and no conditional operator, and its expressions change nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType

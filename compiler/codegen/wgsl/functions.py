@@ -1,7 +1,5 @@
 """The functions that a kernel in WGSL calls: intrinsics for the types of what they are given."""
 
-from __future__ import annotations
-
 from ...language.printing import indented
 from ...language.statement import Declare, Return, body
 from .builtins import Unprintable

@@ -1,7 +1,5 @@
 """A kernel in WGSL: its body and the functions that it calls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType

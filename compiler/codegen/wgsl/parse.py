@@ -4,8 +4,6 @@ The latter is by Pratt (1973). Kernels are built of expressions and statements; 
 `templates/intrinsics.toml` defines in GLSL is text, which is read once to be printed in WGSL.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """The printer of WGSL: from statements to lines, with the types of all values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...language import WGSL, Call, Expression, Step

@@ -3,8 +3,6 @@
 An array's type is that of its elements with [] after it.
 """
 
-from __future__ import annotations
-
 SCALARS = {
     "int": ("i", "i32", "i"),
     "uint": ("u", "u32", "u"),

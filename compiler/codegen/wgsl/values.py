@@ -1,7 +1,5 @@
 """Expressions in WGSL with their types, and how they combine: WGSL converts nothing implicitly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

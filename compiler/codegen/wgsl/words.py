@@ -1,7 +1,5 @@
 """The keywords and reserved words of WGSL (sections 16.1 and 16.2), which no variable may be."""
 
-from __future__ import annotations
-
 _WORDS = """
 NULL Self abstract active alias alignas alignof as asm asm_fragment async attribute auto await
 become break case cast catch class co_await co_return co_yield coherent column_major common

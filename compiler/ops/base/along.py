@@ -1,7 +1,5 @@
 """Windows along one axis."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

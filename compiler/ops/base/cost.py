@@ -5,8 +5,6 @@ multiply-adds that they do for each load. Its numbers are those of the profiles,
 against the machine code of the compilers that `tflgpu inspect --compiler` and docs/kernels.md name.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

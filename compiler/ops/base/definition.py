@@ -1,7 +1,5 @@
 """The definition of an operator: shape inference, implementations, numpy reference and traits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec

@@ -21,8 +21,6 @@ These names appear in errors only. Source: the kernels of LiteRT, which reject o
 types, and give results their types whatever the file states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Shape inference shared by several operators."""
 
-from __future__ import annotations
-
 from ...ir import Op, Shape
 
 

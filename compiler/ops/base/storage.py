@@ -1,7 +1,5 @@
 """How tensors are stored on a device: in channel slices, or row-major as on the host."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Traits: facts about operators that rewrites and storage selection use instead of their names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Groups of element types that operators accept."""
 
-from __future__ import annotations
-
 from ....runtime.plan.storage import device_dtype
 
 FLOATS = ("float32", "float16")

@@ -1,7 +1,5 @@
 """Views: tensors whose bytes are some of another tensor's, so that nothing has to be copied."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -5,8 +5,6 @@ Beside [1, 64, 12], a converter may write [64, 12], in which a batch has been jo
 and are read as [4, 64, 12] and [4, 1, 12].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

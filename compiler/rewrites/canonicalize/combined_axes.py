@@ -1,7 +1,5 @@
 """Along which axes operators combine, choose or move entries, so that these are not independent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ...ir import Op

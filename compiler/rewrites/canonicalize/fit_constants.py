@@ -8,8 +8,6 @@ A table along an axis, such as positions or a mask, is cut to its first entries 
 it: the compiler cannot know that they are the right ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np

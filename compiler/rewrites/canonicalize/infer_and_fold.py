@@ -13,8 +13,6 @@ Tensors without elements become constants, and operators that compute nothing el
 kernel is launched for them, and none reads them. What is summed over no elements is zeros.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod

@@ -6,8 +6,6 @@ with other axes, or disappears. So each operator must be one of which it is know
 the same for other sizes; if not, the model is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod

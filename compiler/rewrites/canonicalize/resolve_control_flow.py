@@ -16,8 +16,6 @@ Composite operators are replaced by the subgraph they decompose into:
     becomes   the operators of subgraph 1
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 

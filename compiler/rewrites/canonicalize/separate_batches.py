@@ -4,8 +4,6 @@ y[m, n] = FULLY_CONNECTED(x[m, k], w[n, k])
 becomes   p[b, m, n] = BATCH_MATMUL(x[b, m, k], w[b, n, k])   y[b * m, n] = RESHAPE(p)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

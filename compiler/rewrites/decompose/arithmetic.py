@@ -1,7 +1,5 @@
 """Sums, conversions, comparisons, norms and selections become simpler operators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

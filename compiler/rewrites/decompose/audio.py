@@ -1,7 +1,5 @@
 """Features of sound are decomposed into products with constant matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor

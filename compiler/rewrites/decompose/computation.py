@@ -5,8 +5,6 @@ many ways: with the operands exchanged, or with selections around them for what 
 results on numbers of all kinds tell these few functions apart, however it is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

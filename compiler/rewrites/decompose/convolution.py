@@ -1,7 +1,5 @@
 """Convolutions with computed weights or bias, and those that a plain convolution computes, too."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

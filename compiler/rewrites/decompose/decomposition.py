@@ -1,7 +1,5 @@
 """The builder that decompositions are written with, their registry, and the pass that runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 

@@ -6,8 +6,6 @@ LiteRT rounds x to 8 bits for such an operator; here x keeps full precision. Int
 more are left alone: they are axes and sizes, whatever quantization the file gives them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Tensor

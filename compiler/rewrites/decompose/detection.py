@@ -3,8 +3,6 @@
 NON_MAX_SUPPRESSION_V4 and _V5 become tflgpu.suppress.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

@@ -1,7 +1,5 @@
 """Diagonal matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Tensor

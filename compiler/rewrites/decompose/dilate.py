@@ -1,7 +1,5 @@
 """Values between the elements of a tensor: paddings of axes of size 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...ir import Tensor

@@ -1,7 +1,5 @@
 """Fourier transforms are decomposed into products with matrices of sines and cosines."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Op, Tensor

@@ -1,7 +1,5 @@
 """Rotations by Hadamard matrices are decomposed into products with small ones."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor

@@ -1,7 +1,5 @@
 """Operators at constant places: some are a SLICE, which may be read where it is, or a GATHER."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

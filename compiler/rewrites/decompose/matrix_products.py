@@ -1,7 +1,5 @@
 """Products of matrices: layers where one is constant, BATCH_MATMUL where both are computed."""
 
-from __future__ import annotations
-
 from ...ir import Tensor
 from ...ops.mixture_of_experts import ACTIVATIONS, activation
 from .convolution import bias_apart

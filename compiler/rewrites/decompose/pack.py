@@ -1,7 +1,5 @@
 """Packed tensors: PACK becomes a CONCATENATION, and stacked lists a PACK."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Tensor

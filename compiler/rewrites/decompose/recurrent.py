@@ -1,7 +1,5 @@
 """Recurrent operators are decomposed step by step; their states are variables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ y = REDUCE_WINDOW(x[2, 8, 7, 7, 3], 0) reduce_function=ADD, of windows [1, 2, 3,
 becomes   s = MUL(AVERAGE_POOL_2D(x[16, 7, 7, 3]), 9)   y = MUL(AVERAGE_POOL_2D(s[2, 8, 9, 3]), 2)
 """
 
-from __future__ import annotations
-
 from math import prod
 
 from ...ir import Tensor

@@ -7,8 +7,6 @@ The value of a READ_VARIABLE depends on the assignments before it in the file. A
 model share such a variable, by its container and name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...errors import Finding, UnsupportedError

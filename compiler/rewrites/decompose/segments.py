@@ -3,8 +3,6 @@
 Where the ids are computed while the model runs, each row is joined with that of its segment.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

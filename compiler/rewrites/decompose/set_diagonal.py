@@ -1,7 +1,5 @@
 """Matrices with another diagonal."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Tensor

@@ -11,8 +11,6 @@ becomes   v, p = tflgpu.top_of_blocks(x) length=64 count=10 falling=True nan_fir
           values, places = ... until one list is left
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor

@@ -1,7 +1,5 @@
 """SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND of rank 3 become those of rank 4."""
 
-from __future__ import annotations
-
 from ...ir import Tensor
 from .decomposition import Decomposition, decomposes
 

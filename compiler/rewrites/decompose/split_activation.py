@@ -6,8 +6,6 @@
 Later rewrites then treat all activations alike; `fuse_elementwise` fuses them again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op, Tensor

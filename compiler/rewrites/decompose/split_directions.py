@@ -7,8 +7,6 @@ becomes
     y = CONCATENATION(a, c)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op, Tensor

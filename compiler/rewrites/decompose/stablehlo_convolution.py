@@ -8,8 +8,6 @@ Volumes whose channels are in groups become sums over the depths of the window:
 y = CONV_2D(x[:, 0:5], w[:, 0]) + CONV_2D(x[:, 1:6], w[:, 1]) + ...
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

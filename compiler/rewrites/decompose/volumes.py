@@ -16,8 +16,6 @@ Depths of the result that are as many apart as the stride take the same steps of
 depths of the input that lie side by side. Where images do not compute the same, volumes are spread.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

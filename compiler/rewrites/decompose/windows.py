@@ -7,8 +7,6 @@ y = STABLEHLO_GATHER(x[7, 5], i[3, 1]) offset_dims=(0,) collapsed_slice_dims=(1,
 becomes   t = tflgpu.take_windows(x, i) axes=(1,) window=(7, 1)   y = TRANSPOSE(RESHAPE(t), [1, 0])
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

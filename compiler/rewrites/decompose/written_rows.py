@@ -6,8 +6,6 @@
 PyTorch's converter writes out[:, step] = row so, and each step would copy all rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 

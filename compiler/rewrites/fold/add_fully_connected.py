@@ -6,8 +6,6 @@
 A step of a recurrent network is such a sum. The order of summation does not change.
 """
 
-from __future__ import annotations
-
 from ...ir import Graph, Op
 from ...ops.fully_connected_sum import NAME
 from ..rewrite import Declined, rewrite

@@ -7,8 +7,6 @@ Shape inference does the same, as shapes may depend on the values. This pass com
 rewrites have made constant since.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

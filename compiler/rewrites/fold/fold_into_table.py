@@ -4,8 +4,6 @@ s = tflgpu.look_up(x, sigmoid)   y = tflgpu.requantize_product(x, s)
 becomes   y = tflgpu.look_up(x, products)
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Graph, Op, constant

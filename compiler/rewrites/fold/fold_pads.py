@@ -1,7 +1,5 @@
 """Zeros around a feature map become the padding of what reads it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Graph, Op, constant

@@ -1,7 +1,5 @@
 """Factors and summands of channels become part of a convolution's weights and bias."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Graph, Op, Shape, constant

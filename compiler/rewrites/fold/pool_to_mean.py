@@ -4,8 +4,6 @@ y = AVERAGE_POOL_2D(x[1,7,7,64]) filter_height=7 filter_width=7 padding=VALID
 becomes   y = MEAN(x) keep_dims=True
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Graph, Op, constant

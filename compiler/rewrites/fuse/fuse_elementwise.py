@@ -1,7 +1,5 @@
 """Elementwise operators join the epilogue of the operator that computes their operand."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Mapping
 
 from ...ir import Graph, Op, fuse

@@ -10,8 +10,6 @@ Such a layer is so little work that its launch dominates. One work-group compute
 sequence, such as all of squeeze-and-excite, or a small network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op, Tensor

@@ -1,7 +1,5 @@
 """What a 1x1 convolution reads is computed by its kernel: a depthwise convolution, or a gate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op, Tensor

@@ -11,8 +11,6 @@ A processor has the row at hand then, and normalizes it before if nothing else r
 A GPU computes integers with more work-items than it has rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op

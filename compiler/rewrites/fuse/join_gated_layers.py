@@ -9,8 +9,6 @@ itself. The operator's attribute `layers` is how many it computes; its weights, 
 blocks are those of one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ...ir import FusedOp, Graph, Op, Tensor

@@ -1,7 +1,5 @@
 """Layers, and rotations, of the same rows that lie beside each other become one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate

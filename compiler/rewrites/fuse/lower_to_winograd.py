@@ -9,8 +9,6 @@ processors, winograd does all steps in one kernel instead, unless there are more
 results. The device profile sets the fewest channels and squares of outputs that are worthwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op, Tensor

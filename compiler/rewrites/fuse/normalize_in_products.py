@@ -12,8 +12,6 @@ rows as well, the first layer stores them. Gains and offsets become part of the 
 weights of each output of layer normalization their mean is taken, which centers the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

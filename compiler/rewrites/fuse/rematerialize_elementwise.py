@@ -11,8 +11,6 @@ channels. It pays if fewer values are moved in total, no larger tensor stays ali
 every repeated operator is cheaper than a read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ...ir import FusedOp, Graph, Op, Tensor, copies

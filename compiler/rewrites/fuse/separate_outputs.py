@@ -6,8 +6,6 @@ that content is copied at the start of the run, because the other may be overwri
 read. ModelError for an input or a constant that is an output and that no device can hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....runtime.plan.storage import DEVICE_TYPES

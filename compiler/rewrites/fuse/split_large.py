@@ -1,7 +1,5 @@
 """What is too large for one kernel is split: weights into ranges of rows, reductions into steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

@@ -8,8 +8,6 @@ On GPUs a work-group normalizes whole images, or single channels of them, unless
 the device idle. On processors a work-item takes as many groups as fill a few slices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op, Tensor

@@ -6,8 +6,6 @@ becomes   u = tflgpu.update(v, part, starts)   which writes `part` into v, whose
 Others may read u, but nothing else may read v: its content is gone once it is updated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....runtime.plan.storage import WORD, item_size

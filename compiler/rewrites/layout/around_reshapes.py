@@ -1,7 +1,5 @@
 """Transposes beside a reshape: moved past it, so that they become one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from operator import mul

@@ -1,7 +1,5 @@
 """The border of a region of operators that compute with their axes in other places."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -4,8 +4,6 @@ a = RELU(x)   b = RELU(x)
 becomes   a = RELU(x), and readers of b read a
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
 
 from ...ir import Graph, Op, Tensor

@@ -1,7 +1,5 @@
 """Transposes that their reader folds into what it does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -6,8 +6,6 @@
 PyTorch's converter writes the statistics of a normalization this way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op, Shape, Tensor

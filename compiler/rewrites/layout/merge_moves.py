@@ -1,7 +1,5 @@
 """Operators that only move elements become one after the other's, or are removed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

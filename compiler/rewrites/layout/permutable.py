@@ -1,7 +1,5 @@
 """How operators change when their axes are permuted, by the trait `Permutable`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

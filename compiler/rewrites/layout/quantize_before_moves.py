@@ -6,8 +6,6 @@
 Results do not change by a single bit.
 """
 
-from __future__ import annotations
-
 from ...ir import Graph, Op, Tensor
 from ..rewrite import Declined, rewrite
 

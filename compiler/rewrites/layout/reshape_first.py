@@ -7,8 +7,6 @@ It is possible if the axes that the reshape merges are also adjacent, in the sam
 transpose. Axes of size 1 may be anywhere; those of the result stay in place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

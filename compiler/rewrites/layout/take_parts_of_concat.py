@@ -7,8 +7,6 @@ A loop that collects its results cuts a tensor in two in each iteration and puts
 Without the slices only the last of these tensors is left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

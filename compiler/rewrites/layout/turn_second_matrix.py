@@ -7,8 +7,6 @@ The columns of the result are then slices. Otherwise each of its elements is the
 one, which takes longer than short rows take to multiply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op, Tensor

@@ -1,7 +1,5 @@
 """Sums, differences and products of two quantized operands."""
 
-from __future__ import annotations
-
 from math import frexp, prod
 from typing import Any
 

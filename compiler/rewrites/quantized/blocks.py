@@ -1,7 +1,5 @@
 """Constants of int4 whose blocks of adjacent numbers have a scale each."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor

@@ -1,7 +1,5 @@
 """Convolutions and fully connected layers: sums of products, scaled and rounded once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor, constant

@@ -7,8 +7,6 @@ What depends on the encoding alone is an entry of a table, as the sum of two flo
 such a sum, plus a float, is computed with about 48 bits and rounded once, as LiteRT does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor

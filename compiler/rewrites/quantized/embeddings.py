@@ -4,8 +4,6 @@ Floats are computed of the rows alone: the table stays as it is, and has a byte 
 each number.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor, constant

@@ -1,7 +1,5 @@
 """QUANTIZE and DEQUANTIZE: floats to integers and back."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Tensor

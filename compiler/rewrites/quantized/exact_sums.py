@@ -14,8 +14,6 @@ Devices that multiply bytes have sums of 32 bits. There such a layer stays whole
 `least`, the least number of x.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

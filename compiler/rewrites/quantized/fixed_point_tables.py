@@ -1,7 +1,5 @@
 """Functions of one integer that LiteRT computes in fixed point: tables, too."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor

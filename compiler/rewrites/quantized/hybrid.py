@@ -4,8 +4,6 @@ Each row of the operand, or each image, is quantized while the model runs, with 
 point of its own; the sums are of integers, and become floats again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

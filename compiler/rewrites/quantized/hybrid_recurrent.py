@@ -9,8 +9,6 @@ y = sum(q * weights) * (step * scale) + bias        for each output
 Everything else is computed with floats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ Other functions are 512 straight lines. The ends of each are moved by half of wh
 middle, and lie between neighbours by 7 fractional bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

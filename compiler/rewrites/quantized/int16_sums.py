@@ -11,8 +11,6 @@ What LiteRT does with the sums follows the type it adds the bias in: with 64 bit
 with 32 bits it lets the sums wrap and rounds twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A layer: an operator that adds up products of an image and weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

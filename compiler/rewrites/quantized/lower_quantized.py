@@ -10,8 +10,6 @@
 Between two quantized operators the conversions go away, and the centered integers flow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op

@@ -1,7 +1,5 @@
 """The builder that lowerings of quantized operators are written with, and their registry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Any
 

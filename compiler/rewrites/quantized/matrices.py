@@ -4,8 +4,6 @@ BATCH_MATMUL, and FULLY_CONNECTED with weights that the model computes: a produc
 both operands. LiteRT leaves it to its own kernels, and so it does with weights of int16.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

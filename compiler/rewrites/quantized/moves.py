@@ -3,8 +3,6 @@
 Where they join tensors, what is quantized unlike the result is scaled first.
 """
 
-from __future__ import annotations
-
 from math import prod
 from typing import Any
 

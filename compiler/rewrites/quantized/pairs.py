@@ -1,7 +1,5 @@
 """Functions of two 8-bit integers: a table of 65536 entries, made while compiling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

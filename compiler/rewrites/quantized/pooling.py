@@ -1,7 +1,5 @@
 """Pooling and resizing of integers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Tensor

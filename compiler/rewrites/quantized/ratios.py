@@ -1,7 +1,5 @@
 """Which scales XNNPACK takes, and how many values LiteRT's own kernels round at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

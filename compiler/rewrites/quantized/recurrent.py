@@ -4,8 +4,6 @@ As LiteRT's lstm_eval computes it (Integer8x8_16): gates are sums of at most 16 
 are fractional, their activations have 15, and the scale of the cell state is a power of two.
 """
 
-from __future__ import annotations
-
 from math import frexp
 
 import numpy as np

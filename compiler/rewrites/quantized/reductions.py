@@ -1,7 +1,5 @@
 """Reductions of integers: means, sums and products are rounded, extremes stay as they are."""
 
-from __future__ import annotations
-
 from math import prod
 from typing import Any
 

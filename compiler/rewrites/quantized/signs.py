@@ -1,7 +1,5 @@
 """Operators that scale positive and negative integers differently."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Tensor

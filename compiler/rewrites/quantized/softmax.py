@@ -7,8 +7,6 @@ p = powers of d, with 15 fractional bits       t = their sum, of bytes that are 
 y = p * reciprocal of t, shifted by as many bits as t has before the point
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Tensor, constant

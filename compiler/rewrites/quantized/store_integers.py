@@ -9,8 +9,6 @@ of tables, and from the types of the model's inputs. What the application, LiteR
 reads stays as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operators that LiteRT computes on the stored integers, whatever they stand for."""
 
-from __future__ import annotations
-
 from ...ir import Tensor
 from .lowering import INTEGERS, Lowering, lowers
 

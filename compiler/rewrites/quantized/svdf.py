@@ -5,8 +5,6 @@ s = the last `memory` values of f                   [batch, filters, memory], th
 y = requantize(sum over memory and rank of s * time weights + bias)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

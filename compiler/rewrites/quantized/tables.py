@@ -1,7 +1,5 @@
 """Functions of one 8-bit integer: a table of 256 entries, made while compiling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import erf, erfc
 

@@ -5,8 +5,6 @@
 as what is added swallows a finite score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Where queries, keys and values come from, and how their heads lie there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

@@ -7,8 +7,6 @@ Elementwise operators may stand between the convolution and BATCH_TO_SPACE_ND if
 operand, or otherwise only constants that are scalars or have one entry per channel.
 """
 
-from __future__ import annotations
-
 from ...ir import Array, Graph, Op
 from ...ops.base import window_of
 from ...ops.elementwise import ELEMENTWISE

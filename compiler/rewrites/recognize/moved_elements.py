@@ -1,7 +1,5 @@
 """Where the elements of a tensor come from, through operators that only move them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 

@@ -18,8 +18,6 @@ heads (arXiv 2003.02436) mix so the scores of attention:
               y = RESHAPE(s) new_shape=(1,4,49,49)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 

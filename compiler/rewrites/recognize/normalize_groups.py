@@ -8,8 +8,6 @@
 Gain and offset are behind the second reshape, or, as Keras has them, before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op, Shape, Tensor

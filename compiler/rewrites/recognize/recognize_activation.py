@@ -6,8 +6,6 @@ Expressions are not compared operator by operator. Everything that depends on x 
 a polynomial in x and in functions of such polynomials, which is looked up in a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

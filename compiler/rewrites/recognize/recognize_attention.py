@@ -18,8 +18,6 @@ A factor for each head, such as t = MUL(s: [4,9,7], f: [4,1,1]), multiplies the 
 Scores may also be replaced where a condition holds: u = SELECT_V2(hidden, -inf, t).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain

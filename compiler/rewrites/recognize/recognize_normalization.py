@@ -10,8 +10,6 @@ which must be x r g - m r g plus terms without r. RMS normalization has no m. Ga
 they constants or not, remain separate operators. Statistics may be those of x in another shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any

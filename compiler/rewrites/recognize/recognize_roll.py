@@ -7,8 +7,6 @@ Swin transformers (arXiv 2103.14030) shift their windows along rows and then alo
 is one roll.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Op

@@ -9,8 +9,6 @@ before the rows, that is done after the rotation instead: attention then reads h
 channels, as a projection computes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ e = EXP(SUB(x, REDUCE_MAX(x)))   y = DIV(e, SUM(e))      with or without the max
 becomes   y = SOFTMAX(x) beta=1.0 axis=3                 where axis is that of the sum
 """
 
-from __future__ import annotations
-
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops.reduce import axes
 from ..rewrite import Declined, rewrite

@@ -1,7 +1,5 @@
 """Regions: several operators to be replaced by one."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from ...ir import Graph, Op, Tensor

@@ -7,8 +7,6 @@ them to t, or to the whole once transposes have moved. The finest axes of both t
 together; those of sizes 3, 2, 8 and 8 here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from math import prod

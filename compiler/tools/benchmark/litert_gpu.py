@@ -1,7 +1,5 @@
 """LiteRT's GPU accelerator on the same model, for comparison; it needs a GPU that it supports."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """The measurement of a compiled model: loading, running, each kernel, and LiteRT for comparison."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

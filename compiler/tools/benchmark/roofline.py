@@ -10,8 +10,6 @@ file per device, driver and profile in the user's cache folder, and is valid as 
 kernels are the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A kernel of a compiled model that was changed by hand: tried, and kept in its variant."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Each launch reads what it reads in a run of the whole model, so its inputs are valid and real.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median

@@ -3,8 +3,6 @@
 Their figures are static: a loop counts once, and so does each side of a branch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """LLVM's compiler for AMD's GPUs, for kernels in OpenCL C. It is that of ROCm."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

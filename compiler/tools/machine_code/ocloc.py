@@ -1,7 +1,5 @@
 """Intel's offline compiler ocloc, for kernels in OpenCL C. It is that of Intel's OpenCL driver."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping

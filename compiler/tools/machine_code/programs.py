@@ -1,7 +1,5 @@
 """Running the programs that compilers of GPUs are, and compiling OpenCL C with Clang."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 NVIDIA's OpenCL driver has a front end of its own, but the same compiler from PTX to machine code.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping

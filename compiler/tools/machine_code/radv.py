@@ -5,8 +5,6 @@ VK_KHR_pipeline_executable_properties gives. They are static: a loop counts once
 side of a branch.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

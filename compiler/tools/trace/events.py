@@ -5,8 +5,6 @@ getting-started/other-formats#chrome-json-format): complete events ("ph": "X") w
 microseconds, in threads of one process, which metadata events ("ph": "M") name.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Loading and running a model under observation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast

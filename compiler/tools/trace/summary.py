@@ -1,7 +1,5 @@
 """The time of each operator type: which share of a run it takes, and how often it is launched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

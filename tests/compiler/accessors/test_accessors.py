@@ -1,7 +1,5 @@
 """Texts of indices: evaluated, they are the places the storages are defined to have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Commands run on one OpenCL device: what they do does not depend on its driver."""
 
-from __future__ import annotations
-
 import pytest
 from devices import best_opencl_device
 

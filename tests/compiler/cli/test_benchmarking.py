@@ -1,7 +1,5 @@
 """`tflgpu benchmark`: what it says, not how fast it is."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

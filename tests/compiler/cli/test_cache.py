@@ -1,7 +1,5 @@
 """`tflgpu cache`: listing, checking and emptying cache folders."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tflgpu compile`, and what all commands have in common: output, errors, exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The names of devices and profiles that a shell completes."""
 
-from __future__ import annotations
-
 from click.shell_completion import ShellComplete
 
 from tflgpu.compiler.cli import main

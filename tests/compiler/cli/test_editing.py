@@ -1,7 +1,5 @@
 """`tflgpu edit`, and what the other commands say of an edited variant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

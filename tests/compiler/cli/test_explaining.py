@@ -1,7 +1,5 @@
 """`tflgpu explain`: the summary, reasons and implementations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from commands import as_json, invoke

@@ -1,7 +1,5 @@
 """`tflgpu export`, and compiling for several devices at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Inputs from images, .npy files and random numbers, and which input each value is for."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`tflgpu inspect`: plans, kernels and variants."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

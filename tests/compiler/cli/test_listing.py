@@ -1,7 +1,5 @@
 """`tflgpu devices` and `ops`: profiles and operators."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

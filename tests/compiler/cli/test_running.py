@@ -1,7 +1,5 @@
 """`tflgpu run`: inputs, outputs and the names of classes."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tflgpu run MODEL PHOTO`: the user's own cache, the model's metadata, and pictures of outputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Commands on models for several choices of input shapes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

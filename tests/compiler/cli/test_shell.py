@@ -1,7 +1,5 @@
 """The command line in an unkind shell: names that are no text, paths left empty, stdout full."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

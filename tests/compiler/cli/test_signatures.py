@@ -1,7 +1,5 @@
 """Commands on models with several signatures, and with what stays on the device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`tflgpu verify`: agreement, and what departs first."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

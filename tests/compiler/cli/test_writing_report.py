@@ -1,7 +1,5 @@
 """The page of `tflgpu inspect --html`, as the command writes it."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of bytes, which processors look up for all lanes of a slice at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The comment at the top of a kernel's file."""
 
-from __future__ import annotations
-
 import re
 
 from graphs import Value, call, model, x

@@ -1,7 +1,5 @@
 """Kernels in OpenCL C that compute in half precision: Clang takes them. Few drivers have halves."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Half precision: how activations are stored, and which kernels compute in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

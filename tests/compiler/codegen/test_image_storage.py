@@ -1,7 +1,5 @@
 """Profiles with images as storage: kernels read texels of an image of a buffer, not its slices."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drivers' quotients may be off by 2.5 units in the last place: 41 / 41 is below 1 on many GPUs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

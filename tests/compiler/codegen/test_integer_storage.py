@@ -1,7 +1,5 @@
 """Tensors stored as integers: the numbers are those stored as floats, in every language."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

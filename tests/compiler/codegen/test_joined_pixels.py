@@ -1,8 +1,6 @@
 """Kernels for Vulkan that load or store several neighbouring pixels, or weights, at once, on
 lavapipe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import lavapipe

@@ -1,7 +1,5 @@
 """What jinja2 compiled is kept for other processes, and nothing else is taken for it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

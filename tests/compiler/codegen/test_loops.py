@@ -1,7 +1,5 @@
 """A driver ends long loops: those of all kernels are counted, and what is too long is on LiteRT."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """nan="keep" hands NaN on through limits; nan="any" leaves it to the functions of the language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Persistent kernels: what becomes one launch."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Products that are rounded before a sum: only in the kernels that need it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

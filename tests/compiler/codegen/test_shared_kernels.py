@@ -1,7 +1,5 @@
 """Kernels for several sizes: which of them become one, and what stays a constant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Sub-groups: work-items of a group that add up what they have by themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import lavapipe

@@ -1,7 +1,5 @@
 """Kernels for other runtimes: Vulkan's SPIR-V and Metal's source, made for every kernel."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """WGSL, printed from the statements of kernels and from definitions in GLSL."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

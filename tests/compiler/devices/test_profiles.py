@@ -1,7 +1,5 @@
 """Device profiles: which one a device gets and why, and the profiles users write."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_type_hints

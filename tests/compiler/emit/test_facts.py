@@ -1,7 +1,5 @@
 """What a plan says beside its dispatches, on plans written by hand and on compiled models."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where a launch has to wait for those before it, on dispatches written by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Constants in weights.bin."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflgpu.compiler.codegen.intrinsics import Use

@@ -1,7 +1,5 @@
 """The devices and the browser in which exported models run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

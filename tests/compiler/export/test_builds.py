@@ -1,7 +1,5 @@
 """An exported model builds everywhere without a warning, and the runtime is small."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programs that call the runtime in other ways than the demo, under AddressSanitizer."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

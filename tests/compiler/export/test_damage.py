@@ -1,7 +1,5 @@
 """Damaged files of an exported program: it says what is wrong, or computes what it should."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Models exported for OpenGL ES compute what they compute in Python, bit for bit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Textures and EGL images become inputs of an exported program, under AddressSanitizer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

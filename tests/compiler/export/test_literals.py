@@ -1,7 +1,5 @@
 """Literals of C99."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Exported models compute what they compute in Python, bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

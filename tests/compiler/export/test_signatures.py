@@ -1,7 +1,5 @@
 """Exported models with several signatures, which share weights and state."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Several variants of a model in one program, which picks the one that suits its device."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace

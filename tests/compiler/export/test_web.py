@@ -1,7 +1,5 @@
 """Projects for browsers: run in Chromium, on its software driver for WebGPU."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

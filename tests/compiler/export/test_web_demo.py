@@ -1,7 +1,5 @@
 """The demo of projects for browsers: what it finds in outputs, and the page in Chromium."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models exported in C for WebGPU compute what they compute in Python, bit for bit."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

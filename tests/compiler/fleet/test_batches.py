@@ -1,7 +1,5 @@
 """Which tasks travel together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Compiling on workers of Dask, and what happens if they or their scheduler are lost."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """Which files are meant by folders, patterns and lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

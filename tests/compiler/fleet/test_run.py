@@ -1,7 +1,5 @@
 """Compiling many models in this process: what is compiled, what is not, and what is recorded."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """A matrix compiled into a store: the same bytes as in a folder, signed, and once."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from multiprocessing.context import ForkServerContext

@@ -1,7 +1,5 @@
 """Tuning on the workers that have the devices."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

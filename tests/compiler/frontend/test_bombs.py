@@ -1,7 +1,5 @@
 """Small files that unfold to something large: no hang, and not much memory."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Files that people take for models: each is named, with what makes a .tflite model of it."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import struct

@@ -1,7 +1,5 @@
 """Damaged and malicious models end in a result or in a TflgpuError: no traceback, hang or bomb."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the reader says about a .tflite file that is not sound."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

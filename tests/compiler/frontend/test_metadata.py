@@ -1,7 +1,5 @@
 """What a model's metadata says about its input and output, and files where it is damaged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

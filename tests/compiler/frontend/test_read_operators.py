@@ -1,7 +1,5 @@
 """What the reader says of operators in a file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the reader makes of a .tflite file."""
 
-from __future__ import annotations
-
 import csv
 import struct
 from collections import Counter

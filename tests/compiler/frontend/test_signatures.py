@@ -1,7 +1,5 @@
 """Models with several signatures: one is chosen, and gives inputs and outputs their names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sparse constants, as LiteRT reads them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

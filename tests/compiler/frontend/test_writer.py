@@ -1,7 +1,5 @@
 """Graphs written as .tflite: LiteRT runs them, and reading them gives the same graph."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

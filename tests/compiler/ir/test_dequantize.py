@@ -1,7 +1,5 @@
 """Dequantization of constants, by channel and by block."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

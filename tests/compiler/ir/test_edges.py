@@ -1,7 +1,5 @@
 """What leads to which in a graph, and in which order."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

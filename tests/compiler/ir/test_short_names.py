@@ -1,7 +1,5 @@
 """Long names of tensors in tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

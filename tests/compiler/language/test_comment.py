@@ -1,7 +1,5 @@
 """Names from models in comments."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Expressions: their texts, and that these have the values which the expressions stand for."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Statements: their text, and where braces stand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tflgpu.compiler.language import FLOAT, FLOATS, GLSL, OPENCL, Element, Name, Number, Step

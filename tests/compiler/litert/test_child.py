@@ -1,7 +1,5 @@
 """LiteRT in a process of its own, which models may crash or hang."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

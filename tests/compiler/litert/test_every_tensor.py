@@ -1,7 +1,5 @@
 """LiteRT's every tensor: named, quantized as the model's own, of signatures and without handles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from graphs import model

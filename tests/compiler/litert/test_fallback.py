@@ -1,7 +1,5 @@
 """What the device cannot run is cut out of a model and runs on LiteRT."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operators that functions of the application compute."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

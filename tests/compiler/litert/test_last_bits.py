@@ -1,7 +1,5 @@
 """Copies of models whose numbers have other last bits, which show how far LiteRT can be off."""
 
-from __future__ import annotations
-
 import numpy as np
 from graphs import Value, call, known, model, quantized, typed, x
 from graphs.signatures import two_signatures

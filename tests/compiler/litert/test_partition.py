@@ -1,7 +1,5 @@
 """How a graph is divided into operators on the device and parts on LiteRT."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

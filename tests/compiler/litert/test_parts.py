@@ -1,7 +1,5 @@
 """The models that parts are written as have the constants of the model, whatever their types."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """LiteRT as the oracle: inputs by name and position, shapes, tensors, and what is refused."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any, get_args

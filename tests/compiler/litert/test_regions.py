@@ -1,7 +1,5 @@
 """What stays on the device between parts on LiteRT."""
 
-from __future__ import annotations
-
 import pytest
 from graphs import parsed
 

@@ -1,7 +1,5 @@
 """What users read about parts on LiteRT: warnings, commands, options, and errors at load."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from dataclasses import replace

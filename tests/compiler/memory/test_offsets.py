@@ -1,7 +1,5 @@
 """Offsets in the arena: tensors alive together lie apart, and the figures tell the truth."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from random import Random
 

@@ -1,7 +1,5 @@
 """The order of execution: it keeps what depends on what, and lowers the peak of live memory."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Views: what is joined or split is not copied, and the numbers stay right."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

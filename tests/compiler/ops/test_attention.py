@@ -1,7 +1,5 @@
 """Attention of a work-group: its loops stay loops, of which compilers then load little at once."""
 
-from __future__ import annotations
-
 import pytest
 from cases.attention import attention
 from devices import need_programs

@@ -1,7 +1,5 @@
 """Layers that multiply bytes: the sums are those of the integers, whatever their zero points."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Conversions between slices of channels and row-major tensors, of several images."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

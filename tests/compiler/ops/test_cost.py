@@ -1,7 +1,5 @@
 """The static model of what tiles cost: none spills, and 1x1 convolutions load little."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

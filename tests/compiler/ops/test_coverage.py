@@ -1,7 +1,5 @@
 """Nothing without a test."""
 
-from __future__ import annotations
-
 from cases import CASES
 from graphs import model
 from paths import TESTS

@@ -5,8 +5,6 @@ errors of tflgpu's own; the others run twice over memory filled with different b
 becomes empty; one of each operator, for which kernels are compiled, becomes 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache

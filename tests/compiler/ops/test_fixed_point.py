@@ -1,7 +1,5 @@
 """Real factors as integers, as LiteRT and gemmlowp multiply with them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels that take height and width as one axis read operands that broadcast over one of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

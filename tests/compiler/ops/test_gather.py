@@ -1,7 +1,5 @@
 """Indices out of bounds, for which LiteRT reports an error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

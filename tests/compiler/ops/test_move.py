@@ -1,7 +1,5 @@
 """Transposes of row-major tensors that store slices at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

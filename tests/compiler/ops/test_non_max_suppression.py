@@ -1,7 +1,5 @@
 """Non-maximum suppression on drivers that end long loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from graphs import Call, Model, Part, known, model, x

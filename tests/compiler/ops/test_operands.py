@@ -1,7 +1,5 @@
 """The declared operands and results of operators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every operator in every situation, on every device, against LiteRT."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Reductions of images in slices by whole work-groups, and of rows in slices."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

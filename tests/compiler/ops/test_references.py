@@ -1,7 +1,5 @@
 """What operators mean in numpy, by which constants are folded, against LiteRT."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

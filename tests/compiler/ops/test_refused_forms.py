@@ -1,7 +1,5 @@
 """Forms of operators that are refused, each with the reason."""
 
-from __future__ import annotations
-
 import pytest
 from graphs import parsed
 

@@ -1,7 +1,5 @@
 """MediaPipe's Resampler, which LiteRT's interpreter does not know, against loops in numpy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

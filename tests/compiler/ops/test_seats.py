@@ -1,7 +1,5 @@
 """Work-items that take turns in local memory where it is cleared before a work-group begins."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Layers of few pixels on GPUs: how many work-items share the sums of a tile, and how."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

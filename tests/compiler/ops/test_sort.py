@@ -1,7 +1,5 @@
 """Sorts of values that LiteRT's TOPK_V2 has no order for, and comparators that say none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Vectors times matrices on GPUs, whose work-items share the sums, in every form and language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

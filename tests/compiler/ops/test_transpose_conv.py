@@ -1,7 +1,5 @@
 """Transposed convolutions by phases, on profiles made so that each kernel runs in each language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pools with places, custom operators LiteRT's interpreter lacks, against loops in numpy."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Weights of whole numbers are stored in bytes, or in halves of them, and read as such."""
 
-from __future__ import annotations
-
 import pytest
 from cases.quantized_layers import in_blocks, weights
 from graphs import call, model, x

@@ -1,7 +1,5 @@
 """Windows: which pixels of a tile may see what is outside the image."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """3x3 convolutions by Winograd's algorithm: in both languages, with all slice widths."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Inputs made of image files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

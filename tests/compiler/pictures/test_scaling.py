@@ -1,7 +1,5 @@
 """How pixels become the values of an input, and what is said about it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What outputs show of a picture: which kind, what is found, and the drawing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

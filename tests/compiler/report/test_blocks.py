@@ -1,7 +1,5 @@
 """Repeated blocks of a graph."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

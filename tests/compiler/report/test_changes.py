@@ -1,7 +1,5 @@
 """Two variants of a model compared without times."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from paths import DIGITS_MODEL

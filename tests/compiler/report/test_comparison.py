@@ -1,7 +1,5 @@
 """Two profiles compared."""
 
-from __future__ import annotations
-
 from tflgpu.compiler.report.comparison import Compared, compare
 from tflgpu.compiler.report.profile import Profile, Time
 

@@ -1,7 +1,5 @@
 """What the report shows, and that it stands in the page as it is."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

@@ -1,7 +1,5 @@
 """The edges that the report finds in a plan, against those of the graph it was compiled from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The graph in the model file, and the compiler's choices, worked out again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

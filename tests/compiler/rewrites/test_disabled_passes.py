@@ -1,7 +1,5 @@
 """Passes that users disable: results stay the same, and required ones are refused."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Formats of inputs and outputs, against LiteRT's own operators on the same pixels."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a rewrite must leave behind, and the events it gives."""
 
-from __future__ import annotations
-
 import pytest
 from graphs import parsed
 

@@ -4,8 +4,6 @@ Kernels are bound here, not rendered, so that all cases of all operators can be 
 each of its implementations.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

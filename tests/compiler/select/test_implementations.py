@@ -1,7 +1,5 @@
 """Which of several implementations an operator gets on which kind of device."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases.convolutions import window

@@ -1,7 +1,5 @@
 """Findings: all at once, each with the operator, what is unsupported about it, and advice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

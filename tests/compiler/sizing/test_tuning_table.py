@@ -1,7 +1,5 @@
 """Tuning tables: files that are not one are rejected with the reason."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Work-groups: legal on every device, and worth trying."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

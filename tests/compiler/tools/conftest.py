@@ -1,7 +1,5 @@
 """Fixtures for tuning: a network, and measurements with a known result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bisection names the rewrite that changes results; `explain --dump` writes every graph."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 

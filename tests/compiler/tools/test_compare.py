@@ -1,7 +1,5 @@
 """The comparison with LiteRT: what counts as equal, and that a departure is found and named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Comparison with LiteRT's sets of kernels, which may differ from one another."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Graphs as text: what is printed is read back, and rewrites run on either."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

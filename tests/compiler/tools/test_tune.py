@@ -1,7 +1,5 @@
 """Tuning: what a search finds, and what it stores in its table and when."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Tuned models: plans follow from a table, compute the same, and `compile --tune` makes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests of bound inputs and outputs run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs on arrays of the host: what can be bound, what is refused, and what is copied."""
 
-from __future__ import annotations
-
 import array
 import gc
 from pathlib import Path

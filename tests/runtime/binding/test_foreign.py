@@ -1,7 +1,5 @@
 """Memory and contexts of pyopencl and moderngl: what can be bound, and what is refused."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

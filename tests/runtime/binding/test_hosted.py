@@ -1,7 +1,5 @@
 """Bound runs of models with operators on LiteRT."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

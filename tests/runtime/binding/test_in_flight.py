@@ -1,7 +1,5 @@
 """Runs in flight: waiting for them, their order, coroutines, threads and streams."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

@@ -1,7 +1,5 @@
 """Memory of the caller that runs in flight use, which lives until they are done."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from ctypes import c_float

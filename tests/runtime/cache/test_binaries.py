@@ -1,7 +1,5 @@
 """Compiled kernels kept beside the plan: used where they fit, and only there."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable

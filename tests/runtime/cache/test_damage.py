@@ -1,7 +1,5 @@
 """Files cut off and bits flipped: an error, or the right result where nothing relies on them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Disks that are full or read-only, folders that vanish, and clocks that go backwards."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """Finding what a cache holds of a model, and reading what is replaced meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sources that include other files of the machine are refused, however that is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

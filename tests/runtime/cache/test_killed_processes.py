@@ -1,7 +1,5 @@
 """Processes killed while they compile or load: a whole plan or none, and no harm to the next."""
 
-from __future__ import annotations
-
 import random
 import signal
 import time

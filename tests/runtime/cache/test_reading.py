@@ -1,7 +1,5 @@
 """Every byte of a cache folder is checked when it is read, and who may have written it."""
 
-from __future__ import annotations
-
 import os
 import stat
 from dataclasses import replace

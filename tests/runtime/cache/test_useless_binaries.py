@@ -1,7 +1,5 @@
 """Compiled kernels that are damaged, others' or cannot be written: replaced, or done without."""
 
-from __future__ import annotations
-
 import os
 import stat
 import warnings

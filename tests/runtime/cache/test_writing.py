@@ -1,7 +1,5 @@
 """The cache folder is written whole and private, by however many processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import stat

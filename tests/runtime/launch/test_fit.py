@@ -1,7 +1,5 @@
 """What is said of a plan that needs more than a device has."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

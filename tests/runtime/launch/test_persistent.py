@@ -1,7 +1,5 @@
 """Persistent kernels: they compute the same, in any number of groups, and who launches what."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import shutil

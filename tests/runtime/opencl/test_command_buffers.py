@@ -1,7 +1,5 @@
 """Runs whose launches the driver was handed once: command buffers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which OpenCL device is chosen, and what is said where none can be."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

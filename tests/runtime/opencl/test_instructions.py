@@ -1,7 +1,5 @@
 """Instructions that kernels use by name are those that are tried on a device first."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

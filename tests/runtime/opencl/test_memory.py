@@ -1,7 +1,5 @@
 """Memory of OpenCL devices: where it comes from, who copies, and that all of it is given back."""
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 from typing import Any

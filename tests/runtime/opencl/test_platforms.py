@@ -1,7 +1,5 @@
 """Drivers are loaded without OpenCL's loader, and only the one that is wanted."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

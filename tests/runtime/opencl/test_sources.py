@@ -1,7 +1,5 @@
 """Kernel sources as they are passed to the compiler of an OpenCL driver."""
 
-from __future__ import annotations
-
 from tflgpu.runtime.opencl.programs import join_sources
 
 

@@ -1,7 +1,5 @@
 """Drivers that crash, hang or cannot compile are found out without harm, and remembered."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What OpenGL drivers compile kernels to: kept where they tell it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

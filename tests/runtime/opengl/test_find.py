@@ -1,7 +1,5 @@
 """Finding OpenGL devices, and what is said where there is none."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What OpenGL devices refuse, and what is said then."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sessions on OpenGL, with hand-written plans and with compiled models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """OpenGL sessions in threads: contexts are bound to one thread at a time."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import sys

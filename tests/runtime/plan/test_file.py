@@ -1,7 +1,5 @@
 """Plans as files: what is written is what is read, and no damaged file passes for a plan."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """No plan that makes no sense is accepted, and what is wrong with it is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

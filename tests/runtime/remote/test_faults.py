@@ -1,7 +1,5 @@
 """Stores that are read-only or full, writers that are killed, and several at once."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator

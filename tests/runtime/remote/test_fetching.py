@@ -1,7 +1,5 @@
 """One variant is fetched, whole or not at all, with its own files only; then no store is needed."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Servers that do not answer, answer without end, or as slowly as they can."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Listing, verifying and pruning stores; their index, whatever happens to it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

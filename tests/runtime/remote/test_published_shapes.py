@@ -1,7 +1,5 @@
 """A model for several input shapes in a store: all of its plans are published and fetched."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from graphs import call, model, x

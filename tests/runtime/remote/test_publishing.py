@@ -1,7 +1,5 @@
 """A variant is put into a store whole or not at all, by each protocol, and loaded from there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import fsspec

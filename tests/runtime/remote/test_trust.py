@@ -1,7 +1,5 @@
 """Variants of a store run only if a trusted key signed them, under the name that they have."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

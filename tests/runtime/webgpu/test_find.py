@@ -1,7 +1,5 @@
 """Which adapters of WebGPU are found, and what is said of those that do not work."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

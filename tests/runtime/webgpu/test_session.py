@@ -1,7 +1,5 @@
 """Sessions on WebGPU: limits, errors of its compiler, lost devices, times, memory of the caller."""
 
-from __future__ import annotations
-
 import gc
 import resource
 from dataclasses import replace

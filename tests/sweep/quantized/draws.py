@@ -4,8 +4,6 @@ Zero points are often at either end of their type, scales at times tiny or huge,
 result mostly one that does not cut off all of it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

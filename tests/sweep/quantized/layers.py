@@ -1,7 +1,5 @@
 """Layers with weights: convolutions, fully connected layers and products of matrices."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operators over axes: pools, reductions, joins, resizes, and those that only move integers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operators of one or two quantized values, element by element."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

@@ -1,7 +1,5 @@
 """Operators whose results nothing reads."""
 
-from __future__ import annotations
-
 from rewriting import assert_becomes
 
 from tflgpu.compiler.rewrites.canonicalize.infer_and_fold import eliminate_dead_code

@@ -1,7 +1,5 @@
 """Shapes and constants that follow from each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Composite operators are replaced by their subgraphs."""
 
-from __future__ import annotations
-
 import pytest
 
 from tflgpu.compiler import ModelError

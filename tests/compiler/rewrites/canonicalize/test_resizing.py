@@ -1,7 +1,5 @@
 """Models for fixed sizes, compiled for others: as if they had been converted for these."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Loops, branches and variables by name: what follows from constants is written out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Branches whose condition is computed: both run, and a select takes the results of one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

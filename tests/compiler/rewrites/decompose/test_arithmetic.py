@@ -3,8 +3,6 @@
 Numbers are compared in tests/compiler/ops, here and in the other tests of decompositions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from graphs import Input, known, typed

@@ -1,7 +1,5 @@
 """Matrix products: with constant weights FULLY_CONNECTED, with computed ones BATCH_MATMUL."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from rewriting import assert_becomes, assert_declines, rewritten

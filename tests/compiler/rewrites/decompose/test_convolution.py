@@ -1,7 +1,5 @@
 """Convolutions with computed weights or bias, and depthwise ones with several outputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

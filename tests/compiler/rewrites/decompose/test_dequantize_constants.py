@@ -1,7 +1,5 @@
 """Which quantized constants become floats."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflgpu.compiler.devices import profile

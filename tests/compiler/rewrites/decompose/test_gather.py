@@ -1,7 +1,5 @@
 """GATHER at constant places."""
 
-from __future__ import annotations
-
 import pytest
 from rewriting import assert_becomes, assert_declines
 

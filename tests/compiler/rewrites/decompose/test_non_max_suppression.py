@@ -1,7 +1,5 @@
 """NON_MAX_SUPPRESSION as tflgpu.suppress."""
 
-from __future__ import annotations
-
 import pytest
 from rewriting import rewritten
 

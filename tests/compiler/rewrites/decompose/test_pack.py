@@ -1,7 +1,5 @@
 """PACK is a concatenation along a new axis."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

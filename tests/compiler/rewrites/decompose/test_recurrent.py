@@ -1,7 +1,5 @@
 """Recurrent operators, run after run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

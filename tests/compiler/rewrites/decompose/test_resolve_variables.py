@@ -1,7 +1,5 @@
 """Variables by name: what they hold lasts from run to run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

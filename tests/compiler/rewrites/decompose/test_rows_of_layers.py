@@ -1,7 +1,5 @@
 """Inputs of fully connected layers become rows of the weights' width."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rewriting import assert_agrees, assert_becomes, assert_declines

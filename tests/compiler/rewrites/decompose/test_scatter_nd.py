@@ -1,7 +1,5 @@
 """SCATTER_ND with constant indices."""
 
-from __future__ import annotations
-
 import pytest
 from rewriting import assert_becomes, assert_declines
 

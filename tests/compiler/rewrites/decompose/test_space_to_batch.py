@@ -1,7 +1,5 @@
 """Blocks of rows become blocks of images."""
 
-from __future__ import annotations
-
 import pytest
 from rewriting import assert_becomes, assert_declines, rewritten
 

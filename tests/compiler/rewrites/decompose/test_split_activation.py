@@ -1,7 +1,5 @@
 """Activations in the options of operators."""
 
-from __future__ import annotations
-
 import pytest
 from rewriting import assert_becomes, rewritten
 

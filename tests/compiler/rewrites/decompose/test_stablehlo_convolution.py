@@ -1,7 +1,5 @@
 """STABLEHLO_CONVOLUTION: what it becomes, what it computes, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lists of tensors, which LiteRT leaves to TensorFlow, against the same without a list."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """TOPK_V2 of long rows, in steps."""
 
-from __future__ import annotations
-
 import pytest
 from graphs import largest, x
 from rewriting import assert_becomes, assert_declines, compiled, operators

@@ -1,7 +1,5 @@
 """Transposed convolutions with stride 1, or with weights that are computed while the model runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transposed convolutions of volumes."""
 
-from __future__ import annotations
-
 from rewriting import rewritten
 
 from tflgpu.compiler.ir import Graph

@@ -1,7 +1,5 @@
 """Convolutions of volumes by constant weights."""
 
-from __future__ import annotations
-
 from rewriting import assert_declines, rewritten
 
 from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators

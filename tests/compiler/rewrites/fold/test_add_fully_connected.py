@@ -1,7 +1,5 @@
 """Sums of two fully connected layers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Concatenations with zeros."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

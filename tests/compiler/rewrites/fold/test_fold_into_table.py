@@ -1,7 +1,5 @@
 """Tables of what is computed of an integer and of its entry in a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

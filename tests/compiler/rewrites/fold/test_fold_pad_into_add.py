@@ -1,7 +1,5 @@
 """Padding of channels before an ADD: BlazeFace's residuals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Explicit padding before convolutions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

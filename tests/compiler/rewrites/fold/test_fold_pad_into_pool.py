@@ -1,7 +1,5 @@
 """Padding before a maximum over windows: when it becomes that of the pooling."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

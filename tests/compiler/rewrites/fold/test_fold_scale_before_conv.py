@@ -1,7 +1,5 @@
 """Scales and offsets before convolutions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

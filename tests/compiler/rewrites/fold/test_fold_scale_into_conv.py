@@ -1,7 +1,5 @@
 """Scales and offsets after convolutions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Averages over whole images."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

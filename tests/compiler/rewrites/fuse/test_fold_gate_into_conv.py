@@ -1,7 +1,5 @@
 """Factors per channel in the 1x1 convolutions that read the product."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Depthwise convolutions and the 1x1 convolutions that read them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Elementwise operators in epilogues: chains, diamonds, broadcasts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

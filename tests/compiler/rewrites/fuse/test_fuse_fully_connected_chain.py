@@ -1,7 +1,5 @@
 """Consecutive layers on one vector; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.layers import layer, perceptron, squeezed
 from graphs import Value, call, ints, x

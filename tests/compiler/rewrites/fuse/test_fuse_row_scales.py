@@ -1,7 +1,5 @@
 """Rows of floats that become integers; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.norms import Norm, layers, root_mean_square
 from cases.quantized_layers import TABLES_OF_WEIGHTS, weights

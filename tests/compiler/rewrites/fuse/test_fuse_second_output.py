@@ -1,7 +1,5 @@
 """Kernels that store a value both before and after an elementwise operator."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Layers of which one's result is what another's epilogue reads; numbers are compared in
 tests/compiler/ops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases.norms import dense, gated, layers, root_mean_square

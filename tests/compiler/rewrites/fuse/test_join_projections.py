@@ -1,7 +1,5 @@
 """Projections that become one layer; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases.attention import from_one_projection, three_projections

@@ -1,7 +1,5 @@
 """Rotations that become one; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.attention import turned_projections
 from rewriting import operators

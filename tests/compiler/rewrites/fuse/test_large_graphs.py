@@ -1,7 +1,5 @@
 """Large elementwise graphs become kernels of bounded size, in time in proportion to their size."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

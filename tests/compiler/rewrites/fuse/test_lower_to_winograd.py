@@ -1,7 +1,5 @@
 """Winograd's algorithm as three kernels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

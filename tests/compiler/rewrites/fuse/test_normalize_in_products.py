@@ -1,7 +1,5 @@
 """Layers that normalize their rows; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

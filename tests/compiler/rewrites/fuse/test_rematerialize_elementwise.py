@@ -1,7 +1,5 @@
 """Cheap elementwise operators that each of several readers computes itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

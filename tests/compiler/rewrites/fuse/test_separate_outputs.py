@@ -1,7 +1,5 @@
 """Every output of the model gets memory of its own."""
 
-from __future__ import annotations
-
 from rewriting import assert_becomes
 
 from tflgpu.compiler.rewrites.fuse.separate_outputs import separate_outputs

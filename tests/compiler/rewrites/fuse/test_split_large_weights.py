@@ -1,7 +1,5 @@
 """Weights that are larger than a binding may be become several."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

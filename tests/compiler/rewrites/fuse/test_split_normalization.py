@@ -1,7 +1,5 @@
 """Normalizations of images in two kernels; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.norms import converted, layers, root_mean_square
 from graphs import Value, call, w, x

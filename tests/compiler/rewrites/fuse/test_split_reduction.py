@@ -1,7 +1,5 @@
 """Large images are reduced in several steps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Variables that are only read to be updated are updated where they lie."""
 
-from __future__ import annotations
-
 import pytest
 from graphs import lines, parsed
 

@@ -1,7 +1,5 @@
 """Axes of size 1 that converters put elsewhere between two transposes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transposes around a reshape that cuts their axes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from graphs import Value, call, reshape, transpose, x

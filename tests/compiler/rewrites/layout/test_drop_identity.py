@@ -1,7 +1,5 @@
 """Which operators return their input unchanged."""
 
-from __future__ import annotations
-
 import pytest
 from graphs import call, ints, parts, transpose, x
 from rewriting import assert_becomes, operators, rewritten

@@ -1,7 +1,5 @@
 """Operators that compute the same result from the same inputs are merged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

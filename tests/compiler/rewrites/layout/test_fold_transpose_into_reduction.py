@@ -1,7 +1,5 @@
 """Reductions of transposed tensors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Transposes before fully connected layers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

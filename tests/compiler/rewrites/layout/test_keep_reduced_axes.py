@@ -1,7 +1,5 @@
 """Reductions that keep the axes which reshapes bring back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rewriting import assert_agrees, assert_becomes, assert_declines

@@ -1,7 +1,5 @@
 """Transposes before and after a reshape."""
 
-from __future__ import annotations
-
 from graphs import reshape, transpose, x
 from rewriting import assert_becomes, assert_declines, operators
 

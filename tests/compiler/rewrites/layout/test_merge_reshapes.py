@@ -1,7 +1,5 @@
 """Consecutive reshapes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rewriting import assert_agrees, assert_becomes, rewritten

@@ -1,7 +1,5 @@
 """Reshapes after transposes, and networks that are full of both."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

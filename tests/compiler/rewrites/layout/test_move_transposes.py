@@ -1,7 +1,5 @@
 """Transposes that cancel around operators whose axes can have any order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Floats that are quantized before they are repeated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from graphs import Value, call, ints, quantized, table, x

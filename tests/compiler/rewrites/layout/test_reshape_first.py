@@ -1,7 +1,5 @@
 """Which reshapes can be swapped with the transpose before them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Slices of concatenations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

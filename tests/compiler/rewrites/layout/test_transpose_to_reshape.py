@@ -1,7 +1,5 @@
 """Transposes that only move axes of size 1."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from graphs import transpose, x

@@ -1,7 +1,5 @@
 """Products with a transposed operand, on processors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Operators on every pair of two 8-bit integers, compared with real numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Convolutions and fully connected layers with a scale per output channel."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

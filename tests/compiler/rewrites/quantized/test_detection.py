@@ -1,7 +1,5 @@
 """Boxes of 8-bit encodings, which LiteRT decodes in float64."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

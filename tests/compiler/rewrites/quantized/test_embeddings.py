@@ -1,7 +1,5 @@
 """Rows of quantized tables; LiteRT reads tables of other types than int8 wrongly as floats."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

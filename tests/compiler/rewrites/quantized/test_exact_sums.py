@@ -1,7 +1,5 @@
 """Sums of products, compared with sums of Python's integers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

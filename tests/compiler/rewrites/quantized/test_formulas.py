@@ -1,7 +1,5 @@
 """The page on quantized models: its table names all quantized operators, with XNNPACK's limits."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

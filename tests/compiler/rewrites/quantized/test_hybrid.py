@@ -1,7 +1,5 @@
 """Floats times quantized weights: what is quantized while the model runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conversions at the ends of quantized operators, and what is left of them between two."""
 
-from __future__ import annotations
-
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized

@@ -1,7 +1,5 @@
 """Operators that move integers leave them as they are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

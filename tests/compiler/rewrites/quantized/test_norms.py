@@ -1,7 +1,5 @@
 """LOG_SOFTMAX and L2_NORMALIZATION of integers, compared with real numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from quantized_operators import evaluated, quantized

@@ -1,7 +1,5 @@
 """Quantized LSTMs and SVDFs, run after run, against LiteRT."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Means, sums and extremes of integers, compared with real numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from quantized_operators import computed_at_run_time, evaluated, lowered, quantized

@@ -1,7 +1,5 @@
 """Which tensors are stored as integers: those of whole numbers and of at most 65536 values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tables of functions of one 8-bit integer, compared with a calculation of each entry."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

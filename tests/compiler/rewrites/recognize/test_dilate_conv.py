@@ -1,7 +1,5 @@
 """Convolutions between blocks: dilated convolutions as TensorFlow once wrote them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

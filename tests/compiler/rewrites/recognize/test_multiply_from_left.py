@@ -1,7 +1,5 @@
 """Layers that mix pixels, between transposes: products from the left."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

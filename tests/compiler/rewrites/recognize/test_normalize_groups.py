@@ -1,7 +1,5 @@
 """Groups of channels that are normalized in another shape."""
 
-from __future__ import annotations
-
 import pytest
 from cases.norms import GROUPS, cut_again, deviation, grouped, grouped_whole, layers, mean
 from graphs import Value, call, reshape, w, x

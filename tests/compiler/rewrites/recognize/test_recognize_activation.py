@@ -1,7 +1,5 @@
 """Activations written as arithmetic; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.spellings import ACTIVATIONS, scaled
 from graphs import Value, call, number, x

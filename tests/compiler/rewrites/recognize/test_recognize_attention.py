@@ -1,7 +1,5 @@
 """Attention spelled out; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.attention import (
     attention,

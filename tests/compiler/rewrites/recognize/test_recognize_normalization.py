@@ -1,7 +1,5 @@
 """Normalizations written as arithmetic; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.norms import NORMS, converted, deviation, layers, mean, root_mean_square
 from graphs import Value, call, ints, number, reshape, transpose, w, x

@@ -1,7 +1,5 @@
 """Tensors that are cut in two and joined the other way round."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from cases.moves import rolled

@@ -1,7 +1,5 @@
 """Rotary embeddings spelled out; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases.rotations import in_front, rotations, unlike_rotations

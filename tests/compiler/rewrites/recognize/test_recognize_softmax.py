@@ -1,7 +1,5 @@
 """A softmax written as exponentials and their sum; numbers are compared in tests/compiler/ops."""
 
-from __future__ import annotations
-
 import pytest
 from cases.spellings import softmax
 from graphs import Value, call, ints, w, x

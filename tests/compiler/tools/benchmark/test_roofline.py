@@ -1,7 +1,5 @@
 """Rooflines: the kernels that measure them, and what follows from the figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels changed by hand: compared, timed and kept, on every device."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What compilers of GPUs make of OpenCL C: figures of kernels that are known to have them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kernels for GPUs, as the compiler of one takes them: it refuses none, none spills, none grows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

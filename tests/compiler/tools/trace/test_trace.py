@@ -1,7 +1,5 @@
 """Traces: the published format, what is in them, and that their times fit together."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path
