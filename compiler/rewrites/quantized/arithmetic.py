@@ -13,91 +13,91 @@ from .ratios import PRODUCTS, SUM_BLOCK, SUMS, beyond_blocks
 
 
 @lowers("ADD", "SUB")
-def add(lowering: Lowering) -> Tensor:
+def add(here: Lowering) -> Tensor:
     """Each operand times a fixed-point factor, of 20 bits for the larger, shifted back together."""
-    first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
-    sign = -1 if lowering.op.name == "SUB" else 1
+    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
+    sign = -1 if here.op.name == "SUB" else 1
     if first is second and sign < 0:
         # TensorFlow asks so whether numbers are finite, and gives the result a scale near 0, where
         # LiteRT's own kernels shift by what C leaves open.
-        return lowering.constant(np.zeros(result.shape))
-    ratios = [np.float32(lowering.scale(t) / lowering.scale(result)) for t in (first, second)]
+        return here.constant(np.zeros(result.shape))
+    ratios = [np.float32(here.scale(t) / here.scale(result)) for t in (first, second)]
     if result.dtype == "int16" or not all(float(ratio) in SUMS for ratio in ratios):
-        return _add_rounded_twice(lowering, first, second, sign)
+        return _add_rounded_twice(here, first, second, sign)
     shift = 20 - (frexp(float(max(ratios)))[1] - 1)
     one, other = (int(np.rint(np.float64(ratio) * 2.0**shift)) for ratio in ratios)
-    operands = lowering.centered(first), lowering.centered(second)
+    operands = here.centered(first), here.centered(second)
     numbers: dict[str, Any] = {"first": one, "second": sign * other}
     numbers |= {"half": 1 << (shift - 1), "shift": shift}
-    return lowering.rounded("tflgpu.requantize_sum", *operands, **numbers)
+    return here.rounded("tflgpu.requantize_sum", *operands, **numbers)
 
 
-def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: int) -> Tensor:
+def _add_rounded_twice(here: Lowering, first: Tensor, second: Tensor, sign: int) -> Tensor:
     """As LiteRT's own kernels: operands scaled to twice the larger scale, added, scaled again."""
-    result = lowering.op.output
+    result = here.op.output
     left = 15 if result.dtype == "int16" else 20
-    scales = [np.float64(lowering.scale(tensor)) for tensor in (first, second)]
-    reach = sum(lowering.reach(t) * s for t, s in zip((first, second), scales, strict=True))
-    most = reach / np.float64(lowering.scale(result)) + 255
+    scales = [np.float64(here.scale(tensor)) for tensor in (first, second)]
+    reach = sum(here.reach(t) * s for t, s in zip((first, second), scales, strict=True))
+    most = reach / np.float64(here.scale(result)) + 255
     if result.dtype != "int16" and sign > 0 and most > np.iinfo(np.int16).max:
-        raise _wrapping(lowering, "sums", most)
+        raise _wrapping(here, "sums", most)
     twice = 2 * max(scales)
-    one, other = (lowering.fixed_point(scale / twice) for scale in scales)
-    back = lowering.fixed_point(twice / (2.0**left * np.float64(lowering.scale(result))))
+    one, other = (here.fixed_point(scale / twice) for scale in scales)
+    back = here.fixed_point(twice / (2.0**left * np.float64(here.scale(result))))
     if back.exponent > 0:
-        raise lowering.undefined_shift(-back.exponent)
-    operands = [lowering.centered(first), lowering.centered(second)]
+        raise here.undefined_shift(-back.exponent)
+    operands = [here.centered(first), here.centered(second)]
     name = "tflgpu.requantize_sum_rounded_twice"
     broadcasts = first.elements != second.elements or first.elements != result.elements
     if result.dtype == "int16" and sign > 0 and not broadcasts:
         # LiteRT's code for NEON, which x86 runs translated, rounds these operands once.
         name = "tflgpu.requantize_sum_of_blocks"
-        operands.append(lowering.constant(beyond_blocks(result.shape, SUM_BLOCK)))
+        operands.append(here.constant(beyond_blocks(result.shape, SUM_BLOCK)))
     other = other._replace(multiplier=sign * other.multiplier)
-    bounds = lowering.bounds(result, half_away)
+    bounds = here.bounds(result, half_away)
     numbers: dict[str, Any] = {"left": left, "first": one, "second": other, "back": back}
-    return lowering.rounded(name, *operands, bounds=bounds, **numbers)
+    return here.rounded(name, *operands, bounds=bounds, **numbers)
 
 
-def _wrapping(lowering: Lowering, numbers: str, most: float) -> UnsupportedError:
-    return lowering.declined(
+def _wrapping(here: Lowering, numbers: str, most: float) -> UnsupportedError:
+    return here.declined(
         f"its {numbers} may reach {most:.0f} times the scale of its result, but LiteRT's wrap in "
         "16 bits in some places"
     )
 
 
 @lowers("MUL")
-def multiply(lowering: Lowering) -> Tensor:
+def multiply(here: Lowering) -> Tensor:
     """The product of the integers, scaled by one product of float32."""
-    first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
-    product = np.float32(lowering.scale(first) * lowering.scale(second))
-    scale = np.float32(product / lowering.scale(result))
+    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
+    product = np.float32(here.scale(first) * here.scale(second))
+    scale = np.float32(product / here.scale(result))
     if result.dtype == "int16" or float(scale) not in PRODUCTS:
-        return _multiply_rounded_twice(lowering, float(np.float64(scale)))
-    operands = lowering.centered(first), lowering.centered(second)
-    return lowering.rounded("tflgpu.requantize_product", *operands, scale=float(scale))
+        return _multiply_rounded_twice(here, float(np.float64(scale)))
+    operands = here.centered(first), here.centered(second)
+    return here.rounded("tflgpu.requantize_product", *operands, scale=float(scale))
 
 
-def _multiply_rounded_twice(lowering: Lowering, scale: float) -> Tensor:
+def _multiply_rounded_twice(here: Lowering, scale: float) -> Tensor:
     """As LiteRT's own kernels: the product of the integers times a factor that rounds twice."""
-    operands, result = (lowering.op.operand(0), lowering.op.operand(1)), lowering.op.output
-    most = scale * prod(lowering.reach(tensor) for tensor in operands) + 255
+    operands, result = (here.op.operand(0), here.op.operand(1)), here.op.output
+    most = scale * prod(here.reach(tensor) for tensor in operands) + 255
     if result.dtype != "int16" and most > np.iinfo(np.int16).max:
-        raise _wrapping(lowering, "products", most)
-    return lowering.rounded(
+        raise _wrapping(here, "products", most)
+    return here.rounded(
         "tflgpu.requantize_product_rounded_twice",
-        *(lowering.centered(tensor) for tensor in operands),
-        bounds=lowering.bounds(result, half_away),
-        factor=lowering.fixed_point(scale),
+        *(here.centered(tensor) for tensor in operands),
+        bounds=here.bounds(result, half_away),
+        factor=here.fixed_point(scale),
     )
 
 
 @lowers("MAXIMUM", "MINIMUM")
-def pick(lowering: Lowering) -> Tensor:
+def pick(here: Lowering) -> Tensor:
     """Of the stored integers; LiteRT disregards their scales."""
-    result = lowering.op.output
+    result = here.op.output
     first, second = (
-        lowering.reinterpreted(lowering.centered(tensor), tensor, result)
-        for tensor in (lowering.op.operand(0), lowering.op.operand(1))
+        here.reinterpreted(here.centered(tensor), tensor, result)
+        for tensor in (here.op.operand(0), here.op.operand(1))
     )
-    return lowering.add(lowering.op.name, first, second)
+    return here.add(here.op.name, first, second)

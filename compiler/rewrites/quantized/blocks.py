@@ -13,7 +13,7 @@ _LEAST_INPUTS, _LEAST_OUTPUTS = 32, 4
 """Of a layer that LiteRT's own kernel multiplies."""
 
 
-def scales_of_blocks(lowering: Lowering, table: Tensor) -> Array:
+def scales_of_blocks(here: Lowering, table: Tensor) -> Array:
     """The scales, float32 of shape [..., blocks of a row].
 
     ModelError if they do not fit the table, UnsupportedError for what LiteRT disregards or takes
@@ -24,15 +24,13 @@ def scales_of_blocks(lowering: Lowering, table: Tensor) -> Array:
     check_blocks(table, blocks.scales)
     assert blocks.scales.data is not None
     if blocks.scales.dtype != "float16":
-        raise lowering.declined(
+        raise here.declined(
             f"the scales of the blocks of {table.name} are {blocks.scales.dtype}, whose bytes "
             "LiteRT takes for float16"
         )
     zeros = None if blocks.zero_points is None else blocks.zero_points.data
     if zeros is not None and zeros.any():
-        raise lowering.declined(
-            f"the blocks of {table.name} have zero points, which LiteRT disregards"
-        )
+        raise here.declined(f"the blocks of {table.name} have zero points, which LiteRT disregards")
     count = table.shape[-1] // blocks.size
     return blocks.scales.data.astype(np.float32).reshape(*table.shape[:-1], count)
 
@@ -44,12 +42,12 @@ def rounded_to_bfloat16(values: Array) -> Array:
     return np.asarray(rounded.view(np.float32))
 
 
-def check_own_kernel(lowering: Lowering, weights: Tensor) -> None:
+def check_own_kernel(here: Lowering, weights: Tensor) -> None:
     """UnsupportedError for layers that neither XNNPACK nor LiteRT's own kernel computes."""
     outputs, inputs = weights.shape
     if inputs % 2 or inputs < _LEAST_INPUTS or outputs < _LEAST_OUTPUTS:
         assert weights.blocks is not None
-        raise lowering.declined(
+        raise here.declined(
             f"weights {weights.name} are {outputs}x{inputs} in blocks of {weights.blocks.size}, "
             "for which LiteRT computes nothing",
             f"use blocks of a multiple of {XNNPACK_BLOCK}",

@@ -13,18 +13,18 @@ from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK, beyond_blocks
 
 
 @lowers("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
-def convolution(lowering: Lowering) -> Tensor:
+def convolution(here: Lowering) -> Tensor:
     """Sums of products of centered integers, then one scale for each output channel."""
-    op = lowering.op
+    op = here.op
     image, weights = op.operand(0), op.operand(1)
-    _check_weights(lowering, image, weights)
+    _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
-        _check_constant(lowering, weights, 2)
-        return hybrid(lowering)
+        _check_constant(here, weights, 2)
+        return hybrid(here)
     if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
-        return product_of_rows(lowering)
-    bias = _constant_bias(lowering, 2)
-    layer = Layer(lowering, image, weights, bias)
+        return product_of_rows(here)
+    bias = _constant_bias(here, 2)
+    layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":
         return _of_bytes(layer, op.input(2))
     if not weights.constant or (
@@ -37,16 +37,16 @@ def convolution(lowering: Lowering) -> Tensor:
 
 
 @lowers("TRANSPOSE_CONV")
-def transposed_convolution(lowering: Lowering) -> Tensor:
+def transposed_convolution(here: Lowering) -> Tensor:
     """A convolution whose operands are the result's size, weights, image and bias."""
-    op = lowering.op
+    op = here.op
     size, weights, image = op.operand(0), op.operand(1), op.operand(2)
-    _check_weights(lowering, image, weights)
+    _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
-        _check_constant(lowering, weights, 3)
-        return hybrid_transposed(lowering)
-    bias = _constant_bias(lowering, 3)
-    layer = Layer(lowering, image, weights, bias)
+        _check_constant(here, weights, 3)
+        return hybrid_transposed(here)
+    bias = _constant_bias(here, 3)
+    layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":
         return _of_bytes(layer, op.input(3))
     if size.folded or not weights.constant or _leaves_gaps(layer):
@@ -55,38 +55,38 @@ def transposed_convolution(lowering: Lowering) -> Tensor:
     return _requantized(layer)
 
 
-def _constant_bias(lowering: Lowering, position: int) -> Array | None:
+def _constant_bias(here: Lowering, position: int) -> Array | None:
     """The bias of a layer, of shape [channels]."""
-    bias = lowering.op.input(position)
+    bias = here.op.input(position)
     if bias is not None and not bias.constant:
-        raise lowering.declined("its bias is computed while the model runs")
-    return None if bias is None else lowering.op.constant(position).reshape(-1)
+        raise here.declined("its bias is computed while the model runs")
+    return None if bias is None else here.op.constant(position).reshape(-1)
 
 
-def _check_constant(lowering: Lowering, weights: Tensor, position: int) -> None:
+def _check_constant(here: Lowering, weights: Tensor, position: int) -> None:
     """UnsupportedError for weights or a bias of a layer of floats that are no constants."""
-    _constant_bias(lowering, position)
+    _constant_bias(here, position)
     if not weights.constant:
-        raise lowering.declined("it multiplies floats by integers that the model computes")
+        raise here.declined("it multiplies floats by integers that the model computes")
 
 
-def _check_weights(lowering: Lowering, image: Tensor, weights: Tensor) -> None:
+def _check_weights(here: Lowering, image: Tensor, weights: Tensor) -> None:
     """UnsupportedError for weights whose type or zero point LiteRT disregards beside the image."""
-    name, dtype = lowering.op.name, weights.dtype
+    name, dtype = here.op.name, weights.dtype
     rows = name == "FULLY_CONNECTED" and image.dtype in INTEGERS
-    if dtype in ("int8", "int4") and lowering.zero(weights) and not rows:
-        raise lowering.declined("its weights have a zero point, which LiteRT disregards")
+    if dtype in ("int8", "int4") and here.zero(weights) and not rows:
+        raise here.declined("its weights have a zero point, which LiteRT disregards")
     if image.dtype not in INTEGERS:
         return
     if dtype == "int4" and (
         image.dtype == "uint8" or (name == "DEPTHWISE_CONV_2D" and image.dtype != "int8")
     ):
-        raise lowering.declined(
+        raise here.declined(
             f"its weights are int4, which LiteRT does not unpack beside {image.dtype}"
         )
     alike = dtype == image.dtype and (dtype != "int16" or name == "FULLY_CONNECTED")
     if not alike and (dtype not in ("int8", "int4") or image.dtype == "uint8"):
-        raise lowering.declined(
+        raise here.declined(
             f"its weights are {dtype}, whose bytes LiteRT takes for another type beside "
             f"{image.dtype}"
         )
@@ -94,7 +94,7 @@ def _check_weights(lowering: Lowering, image: Tensor, weights: Tensor) -> None:
 
 def _leaves_gaps(layer: Layer) -> bool:
     """Whether strides leave pixels out, which XNNPACK does not support."""
-    attrs = layer.lowering.op.attrs
+    attrs = layer.here.op.attrs
     strides = attrs.get("stride_h", 1), attrs.get("stride_w", 1)
     smaller = any(n < stride for n, stride in zip(layer.weights.shape[1:3], strides, strict=True))
     return smaller and attrs.get("padding") == "SAME"
@@ -102,33 +102,33 @@ def _leaves_gaps(layer: Layer) -> bool:
 
 def _requantized(layer: Layer) -> Tensor:
     """As XNNPACK: sums times one product of float32, to the nearest even."""
-    lowering, result = layer.lowering, layer.lowering.op.output
+    here, result = layer.here, layer.here.op.output
     # In this order, as XNNPACK computes it in float32.
-    scales = lowering.scale(layer.image) * lowering.scale(layer.weights) / lowering.scale(result)
+    scales = here.scale(layer.image) * here.scale(layer.weights) / here.scale(result)
     scale = constant(f"{result.name}/scale", np.asarray(scales, np.float32))
-    return lowering.rounded("tflgpu.requantize", exact_sums(layer), scale)
+    return here.rounded("tflgpu.requantize", exact_sums(layer), scale)
 
 
 def _rounded_twice(layer: Layer) -> Tensor:
     """As LiteRT's own kernels round sums of 8-bit integers."""
-    sums = layer.lowering.constant(0), layer.whole_sums()
+    sums = layer.here.constant(0), layer.whole_sums()
     ties_away = layer.grouped or layer.name == "DEPTHWISE_CONV_2D"
-    return rounded_twice(layer.lowering, sums, layer.factors, float(ties_away))
+    return rounded_twice(layer.here, sums, layer.factors, float(ties_away))
 
 
 def _in_blocks(layer: Layer) -> Tensor:
     """As LiteRT's kernels round that treat ties differently beyond whole blocks."""
-    lowering, result = layer.lowering, layer.lowering.op.output
+    here, result = layer.here, layer.here.op.output
     if result.dtype == "uint8":
         factors, ties_away = layer.single_factors, beyond_blocks(result.shape, ELEMENT_BLOCK)
     else:
         factors, ties_away = layer.factors, beyond_blocks(result.shape[-1:], CHANNEL_BLOCK)
-    return rounded_twice(lowering, (lowering.constant(0), layer.whole_sums()), factors, ties_away)
+    return rounded_twice(here, (here.constant(0), layer.whole_sums()), factors, ties_away)
 
 
 def _of_bytes(layer: Layer, bias: Tensor | None) -> Tensor:
     """For images of int16, by the operator and the type that LiteRT adds the bias in."""
-    lowering, op, factors = layer.lowering, layer.lowering.op, layer.factors
+    here, op, factors = layer.here, layer.here.op, layer.factors
     sums = sums_of_bytes(layer)
     asked = op.attrs.get("quantized_bias_type")
     dtype = None if bias is None else bias.dtype
@@ -136,14 +136,12 @@ def _of_bytes(layer: Layer, bias: Tensor | None) -> Tensor:
         if factors.ndim == 0:
             factors = layer.single_factors
         if "int64" in (asked, dtype):
-            return rounded_once_in_full(lowering, sums, factors)
-        return rounded_twice(lowering, sums, factors, 0.0)
+            return rounded_once_in_full(here, sums, factors)
+        return rounded_twice(here, sums, factors, 0.0)
     if asked != "int32":
         if dtype not in (None, "int64"):
-            raise lowering.declined("its options do not say that its bias has 32 bits")
-        return rounded_once(lowering, sums, factors)
+            raise here.declined("its options do not say that its bias has 32 bits")
+        return rounded_once(here, sums, factors)
     if layer.name != "TRANSPOSE_CONV":
-        return rounded_twice(lowering, sums, factors, float(layer.grouped))
-    return rounded_twice(
-        lowering, sums, factors, beyond_blocks(op.output.shape[-1:], CHANNEL_BLOCK)
-    )
+        return rounded_twice(here, sums, factors, float(layer.grouped))
+    return rounded_twice(here, sums, factors, beyond_blocks(op.output.shape[-1:], CHANNEL_BLOCK))

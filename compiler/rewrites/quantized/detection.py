@@ -19,58 +19,56 @@ ENTRIES = 256
 
 
 @lowers("TFLite_Detection_PostProcess")
-def detection(lowering: Lowering) -> Results:
+def detection(here: Lowering) -> Results:
     """All but decoding is computed with real numbers; the results are floats.
 
     So is decoding if the encodings do not have 8 bits, or sizes may exceed the largest float.
     """
-    op = lowering.op
-    coded, scores, anchors = (op.operand(0), *(_real(lowering, op.operand(i)) for i in (1, 2)))
-    entries = _entries(lowering, coded) if coded.dtype in ("int8", "uint8") else np.array(np.inf)
+    op = here.op
+    coded, scores, anchors = (op.operand(0), *(_real(here, op.operand(i)) for i in (1, 2)))
+    entries = _entries(here, coded) if coded.dtype in ("int8", "uint8") else np.array(np.inf)
     if np.abs(entries).max() > np.finfo(np.float32).max:
-        operands = _real(lowering, coded), scores, anchors
+        operands = _real(here, coded), scores, anchors
         types = [tensor.dtype for tensor in op.outputs]
-        return lowering.several(op.name, operands, types, **op.attrs)
-    places, extents = halves(lowering, anchors)
-    nothing = lowering.constant(np.zeros(places.shape))
-    decoded = lowering.add(
+        return here.several(op.name, operands, types, **op.attrs)
+    places, extents = halves(here, anchors)
+    nothing = here.constant(np.zeros(places.shape))
+    decoded = here.add(
         "tflgpu.multiply_add_wide",
-        *_looked_up(lowering, coded, entries),
-        lowering.add("CONCATENATION", extents, extents, axis=1),
-        lowering.add("CONCATENATION", places, nothing, axis=1),
+        *_looked_up(here, coded, entries),
+        here.add("CONCATENATION", extents, extents, axis=1),
+        here.add("CONCATENATION", places, nothing, axis=1),
     )
-    return detections(lowering, corners(lowering, *halves(lowering, decoded)), scores)
+    return detections(here, corners(here, *halves(here, decoded)), scores)
 
 
-def _real(lowering: Lowering, tensor: Tensor) -> Tensor:
+def _real(here: Lowering, tensor: Tensor) -> Tensor:
     """An operand as the real numbers that it stands for."""
     if tensor.dtype not in INTEGERS or tensor.quantization is None:
         return tensor
-    return lowering.add(
-        "tflgpu.dequantize", lowering.centered(tensor), scale=float(lowering.scale(tensor))
-    )
+    return here.add("tflgpu.dequantize", here.centered(tensor), scale=float(here.scale(tensor)))
 
 
-def _entries(lowering: Lowering, coded: Tensor) -> Array:
+def _entries(here: Lowering, coded: Tensor) -> Array:
     """What anchors' extents are multiplied by, float64, for each column and encoding in order."""
     least, most = INTEGERS[coded.dtype]
-    zero, scale = lowering.zero(coded), lowering.scale(coded)
+    zero, scale = here.zero(coded), here.scale(coded)
     numbers = np.arange(least - zero, most - zero + 1, dtype=np.float32) * scale
-    columns = [numbers.astype(np.float64) / np.float32(s) for s in box_scales(lowering.op)]
+    columns = [numbers.astype(np.float64) / np.float32(s) for s in box_scales(here.op)]
     with np.errstate(over="ignore"):
         columns[2:] = [np.exp(column) / 2 for column in columns[2:]]
         return np.concatenate(columns)
 
 
-def _looked_up(lowering: Lowering, coded: Tensor, entries: Array) -> tuple[Tensor, Tensor]:
+def _looked_up(here: Lowering, coded: Tensor, entries: Array) -> tuple[Tensor, Tensor]:
     """The entries of encodings, [boxes, 4], as the sum of two floats."""
-    values = encodings(lowering, lowering.centered(coded))
-    starts = lowering.constant([[ENTRIES * column for column in range(4)]])
-    index = lowering.add("tflgpu.add_exact", values, starts)
+    values = encodings(here, here.centered(coded))
+    starts = here.constant([[ENTRIES * column for column in range(4)]])
+    index = here.add("tflgpu.add_exact", values, starts)
     high = entries.astype(np.float32)
-    offset = lowering.zero(coded) - INTEGERS[coded.dtype][0]
+    offset = here.zero(coded) - INTEGERS[coded.dtype][0]
 
     def entry(table: Array) -> Tensor:
-        return lowering.add("tflgpu.look_up", index, lowering.constant(table), offset=offset)
+        return here.add("tflgpu.look_up", index, here.constant(table), offset=offset)
 
     return entry(high), entry(entries - high)

@@ -13,46 +13,44 @@ WIDE_PAIRS = {("int32", "int8"), ("int32", "int16"), ("int16", "int32")}
 
 
 @lowers("QUANTIZE")
-def quantize(lowering: Lowering) -> Tensor:
+def quantize(here: Lowering) -> Tensor:
     """Floats to integers, or integers to those of another scale."""
-    source, result = lowering.op.operand(0), lowering.op.output
+    source, result = here.op.operand(0), here.op.output
     if (source.dtype, result.dtype) in WIDE_PAIRS:
-        return _of_32_bits(lowering, source, result)
+        return _of_32_bits(here, source, result)
     if result.dtype not in INTEGERS or source.dtype not in (*INTEGERS, "float32"):
-        raise lowering.declined(
-            f"it turns {source.dtype} into {result.dtype}, which has no formula"
-        )
+        raise here.declined(f"it turns {source.dtype} into {result.dtype}, which has no formula")
     if source.dtype not in INTEGERS:
-        return _of_floats(lowering, source, result)
-    ratio = float(lowering.scale(source) / lowering.scale(result))
-    centered = lowering.centered(source)
-    if ratio == 1.0 and _moved(lowering, source, result):
+        return _of_floats(here, source, result)
+    ratio = float(here.scale(source) / here.scale(result))
+    centered = here.centered(source)
+    if ratio == 1.0 and _moved(here, source, result):
         value = centered
     elif source.dtype == result.dtype != "int16" and ratio in CONVERSIONS:
         steps = int(np.rint(np.float32(256) * np.float32(ratio)))
-        value = lowering.rounded(
+        value = here.rounded(
             "tflgpu.requantize_fixed_point", centered, factor=steps << 7, half=1 << 14, shift=15
         )
     else:
-        factor = float(np.float64(lowering.scale(source)) / np.float64(lowering.scale(result)))
-        operands = (lowering.constant(0), centered, *by_channel(lowering, np.asarray(factor)))
+        factor = float(np.float64(here.scale(source)) / np.float64(here.scale(result)))
+        operands = (here.constant(0), centered, *by_channel(here, np.asarray(factor)))
         int16 = "int16" in (source.dtype, result.dtype)
-        ties_away = lowering.constant(1 if int16 else beyond_blocks(source.shape, ELEMENT_BLOCK))
+        ties_away = here.constant(1 if int16 else beyond_blocks(source.shape, ELEMENT_BLOCK))
         name = "tflgpu.requantize_channels_upwards"
-        value = lowering.rounded(name, *operands, ties_away)
+        value = here.rounded(name, *operands, ties_away)
     return value
 
 
-def _of_32_bits(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
+def _of_32_bits(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
     """Stored integers times the ratio of the scales, of which one side has 32 bits."""
-    before, after = (lowering.scale(tensor, (*INTEGERS, "int32")) for tensor in (source, result))
-    factor = lowering.fixed_point(np.float64(before) / np.float64(after))
-    rescaled = lowering.add(
+    before, after = (here.scale(tensor, (*INTEGERS, "int32")) for tensor in (source, result))
+    factor = here.fixed_point(np.float64(before) / np.float64(after))
+    rescaled = here.add(
         RESCALE_INTEGERS,
         source,
         dtype=result.dtype,
-        from_zero=lowering.zero(source),
-        to_zero=lowering.zero(result),
+        from_zero=here.zero(source),
+        to_zero=here.zero(result),
         multiplier=factor.multiplier,
         exponent=factor.exponent,
     )
@@ -60,37 +58,35 @@ def _of_32_bits(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
     return rescaled
 
 
-def _moved(lowering: Lowering, source: Tensor, result: Tensor) -> bool:
+def _moved(here: Lowering, source: Tensor, result: Tensor) -> bool:
     """Whether centered integers are those of the result, as from uint8 to int8 128 below."""
     low, high = INTEGERS[source.dtype]
-    zero = lowering.zero(source)
-    return lowering.bounds(result) == (low - zero, high - zero)
+    zero = here.zero(source)
+    return here.bounds(result) == (low - zero, high - zero)
 
 
-def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
+def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
     """Times the inverse scale, to the nearest even integer.
 
     LiteRT's own kernels, which quantize to int16, divide what is left of blocks by the scale, with
     ties away from zero; what does not fit in 32 bits becomes the least integer.
     """
-    inverse = float(np.float32(1) / lowering.scale(result))
+    inverse = float(np.float32(1) / here.scale(result))
     if result.dtype == "int16":
-        left = lowering.constant(beyond_blocks(source.shape, FLOAT_BLOCK))
-        scale = float(lowering.scale(result))
-        return lowering.rounded(
-            "tflgpu.quantize_to_int16", source, left, inverse=inverse, scale=scale
-        )
-    return lowering.rounded("tflgpu.quantize", source, inverse=inverse)
+        left = here.constant(beyond_blocks(source.shape, FLOAT_BLOCK))
+        scale = float(here.scale(result))
+        return here.rounded("tflgpu.quantize_to_int16", source, left, inverse=inverse, scale=scale)
+    return here.rounded("tflgpu.quantize", source, inverse=inverse)
 
 
 @lowers("DEQUANTIZE")
-def dequantize(lowering: Lowering) -> Tensor:
+def dequantize(here: Lowering) -> Tensor:
     """Centered integers are multiplied by the scale, or each channel by its own."""
-    source = lowering.op.operand(0)
-    centered, scale = lowering.centered(source), lowering.scale(source)
+    source = here.op.operand(0)
+    centered, scale = here.centered(source), here.scale(source)
     if scale.ndim:
         assert source.quantization is not None
         behind = len(source.shape) - 1 - source.quantization.axis
-        factors = lowering.constant(scale.reshape(-1, *(1,) * behind))
-        return lowering.add("MUL", centered, factors)
-    return lowering.add("tflgpu.dequantize", centered, scale=float(scale))
+        factors = here.constant(scale.reshape(-1, *(1,) * behind))
+        return here.add("MUL", centered, factors)
+    return here.add("tflgpu.dequantize", centered, scale=float(scale))

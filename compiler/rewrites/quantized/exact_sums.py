@@ -32,20 +32,20 @@ def exact_sums(layer: Layer) -> Tensor:
 
     UnsupportedError if sums of grouped channels may not be exact.
     """
-    lowering = layer.lowering
-    products = layer.products(lowering.reach(layer.image))
+    here = layer.here
+    products = layer.products(here.reach(layer.image))
     count = layer.weights.shape[layer.output_axis]
     own = np.zeros(count) if layer.bias is None else layer.bias.astype(np.float64)
     small, large = _divide(own, products.sum(0))
     parts = list(parts_of(products, np.abs(small)))
     if (len(parts) > 1 or large.any()) and _multiplies_bytes(layer, own):
-        least = INTEGERS[layer.image.dtype][0] - lowering.zero(layer.image)
+        least = INTEGERS[layer.image.dtype][0] - here.zero(layer.image)
         return layer.sums(layer.centered_image, layer.centered_weights, layer.bias, least=least)
     if len(parts) > 1 and layer.grouped:
-        raise lowering.declined("sums of grouped channels may be too large to be exact")
+        raise here.declined("sums of grouped channels may be too large to be exact")
     if len(parts) + bool(large.any()) > 2 or (large.astype(np.float32) != large).any():
         sums = integer_sums(layer, layer.centered_image, own, parts)
-        return lowering.add("CAST", sums, dtype="float32")
+        return here.add("CAST", sums, dtype="float32")
     first = None if layer.bias is None else small
     biases = [first, *[None] * (len(parts) - 1)]
     sums, *others = (
@@ -53,10 +53,10 @@ def exact_sums(layer: Layer) -> Tensor:
         for bias, channels in zip(biases, parts, strict=True)
     )
     if large.any():
-        name = f"{lowering.op.output.name}/large_bias"
+        name = f"{here.op.output.name}/large_bias"
         others.append(constant(name, large.astype(np.float32)))
     for other in others:
-        sums = lowering.add("tflgpu.add_exact", sums, other)
+        sums = here.add("tflgpu.add_exact", sums, other)
     return sums
 
 
@@ -64,7 +64,7 @@ def _multiplies_bytes(layer: Layer, bias: Array) -> bool:
     """Whether the device's sums of 32 bits hold those of a layer with this bias."""
     weights = layer.centered_weights.data
     return (
-        layer.lowering.target.byte_products
+        layer.here.target.byte_products
         and layer.input_axis is not None
         and layer.name != "TRANSPOSE_CONV"
         and not layer.grouped
@@ -98,21 +98,21 @@ def parts_of(products: Array, bias: Array) -> Iterator[Channels]:
 
 def _part(layer: Layer, image: Tensor, bias: Array | None, channels: Channels) -> Tensor:
     """The sums over some of the input channels."""
-    lowering, weights = layer.lowering, layer.centered_weights
+    here, weights = layer.here, layer.centered_weights
     first, end = channels
     if layer.input_axis is None or end - first == weights.shape[layer.input_axis]:
         return layer.sums(image, weights, bias)
     *outer, _ = image.shape
-    some = lowering.slice(image, [*(0 for _ in outer), first], [*(-1 for _ in outer), end - first])
+    some = here.slice(image, [*(0 for _ in outer), first], [*(-1 for _ in outer), end - first])
     assert weights.data is not None
-    return layer.sums(some, lowering.constant(weights.data[..., first:end]), bias)
+    return layer.sums(some, here.constant(weights.data[..., first:end]), bias)
 
 
 def integer_sums(layer: Layer, image: Tensor, bias: Array, parts: list[Channels]) -> Tensor:
     """The sums of parts added as 32-bit integers, which wrap as LiteRT's do; int32."""
-    lowering = layer.lowering
-    total = lowering.constant(bias, "int32")
+    here = layer.here
+    total = here.constant(bias, "int32")
     for channels in parts:
-        whole = lowering.add("CAST", _part(layer, image, None, channels), dtype="int32")
-        total = lowering.add("ADD", whole, total)
+        whole = here.add("CAST", _part(layer, image, None, channels), dtype="int32")
+        total = here.add("ADD", whole, total)
     return total

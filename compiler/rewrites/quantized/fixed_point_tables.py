@@ -20,52 +20,52 @@ ROOT_BITS = 20
 
 
 @lowers("RSQRT")
-def reciprocal_root(lowering: Lowering) -> Tensor:
+def reciprocal_root(here: Lowering) -> Tensor:
     """In fixed point by Newton's method; of int16, drawn as lines."""
-    source, result = lowering.op.operand(0), lowering.op.output
+    source, result = here.op.operand(0), here.op.output
     if source.dtype == "int16":
-        return look_up(lowering, int16_entries(lowering))
-    step = np.sqrt(np.float64(lowering.scale(source))) * np.float64(lowering.scale(result))
+        return look_up(here, int16_entries(here))
+    step = np.sqrt(np.float64(here.scale(source))) * np.float64(here.scale(result))
     factor = fixed_point(float(1 / step))
     exponent = factor.exponent - ROOT_BITS
     if abs(exponent) > 31:
-        raise lowering.undefined_shift(exponent)
-    x = integers(lowering).astype(np.int64)
+        raise here.undefined_shift(exponent)
+    x = integers(here).astype(np.int64)
     multipliers, exponents = inverse_root(x)
     roots = multiply_rounded_twice(np.ones_like(x), multipliers, exponents + ROOT_BITS)
     rounded = multiply_rounded_twice(roots, factor.multiplier, exponent)
-    low, high = lowering.bounds(result)
-    return look_up(lowering, np.where(x > 0, np.clip(rounded, low, high), high))
+    low, high = here.bounds(result)
+    return look_up(here, np.where(x > 0, np.clip(rounded, low, high), high))
 
 
 @lowers("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
-def relu(lowering: Lowering) -> Tensor:
+def relu(here: Lowering) -> Tensor:
     """Scaled by a fixed-point factor that rounds twice, as LiteRT's own kernels do."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    scale, zero = lowering.scale(result), lowering.zero(result)
-    least = {"RELU_N1_TO_1": -1.0}.get(lowering.op.name, 0.0)
-    most = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0, "RELU_0_TO_1": 1.0}.get(lowering.op.name)
+    source, result = here.op.operand(0), here.op.output
+    scale, zero = here.scale(result), here.zero(result)
+    least = {"RELU_N1_TO_1": -1.0}.get(here.op.name, 0.0)
+    most = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0, "RELU_0_TO_1": 1.0}.get(here.op.name)
     low, high = (bound - zero for bound in INTEGERS[result.dtype])
     low = max(low, int(half_away(np.float32(least) / scale)))
     if most is not None:
         high = min(high, int(half_away(np.float32(most) / scale)))
-    factor = lowering.fixed_point(lowering.scale(source) / scale)
-    rounded = multiply_rounded_twice(integers(lowering).astype(np.int64), *factor)
-    return look_up(lowering, np.clip(rounded, low, high))
+    factor = here.fixed_point(here.scale(source) / scale)
+    rounded = multiply_rounded_twice(integers(here).astype(np.int64), *factor)
+    return look_up(here, np.clip(rounded, low, high))
 
 
 @lowers("HARD_SWISH")
-def hard_swish(lowering: Lowering) -> Tensor:
+def hard_swish(here: Lowering) -> Tensor:
     """In 16 bits of fixed point, as LiteRT's own kernels compute it."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    fine = np.float32(lowering.scale(source)) * np.float32(1.0 / 128)
-    out = lowering.fixed_point(fine / lowering.scale(result))
+    source, result = here.op.operand(0), here.op.output
+    fine = np.float32(here.scale(source)) * np.float32(1.0 / 128)
+    out = here.fixed_point(fine / here.scale(result))
     if out.exponent > 0:
-        raise lowering.declined(
+        raise here.declined(
             "its result's scale is at most a 128th of its operand's, which LiteRT refuses"
         )
-    relu_part = lowering.fixed_point(fine / np.float32(3.0 / 32768))
-    x = integers(lowering).astype(np.int64) * 128
+    relu_part = here.fixed_point(fine / np.float32(3.0 / 32768))
+    x = integers(here).astype(np.int64) * 128
     scaled = _int16_high_product(x, upper_half(out.multiplier))
     gate = saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
     gate = _int16_high_product(gate, upper_half(relu_part.multiplier))
@@ -73,8 +73,8 @@ def hard_swish(lowering: Lowering) -> Tensor:
     gate = (gate + 32768) >> 1
     product = gate * scaled
     halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
-    low, high = lowering.bounds(result)
-    return look_up(lowering, np.clip(_shift_away(halved, -out.exponent), low, high))
+    low, high = here.bounds(result)
+    return look_up(here, np.clip(_shift_away(halved, -out.exponent), low, high))
 
 
 def _shift_away(values: Array, bits: int) -> Array:

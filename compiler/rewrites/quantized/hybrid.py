@@ -23,34 +23,34 @@ LEAST = 4e-37
 """The least such value that is told from 0; 127 is still divided by it without overflow."""
 
 
-def hybrid(lowering: Lowering) -> Tensor:
+def hybrid(here: Lowering) -> Tensor:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale.
 
     Weights that have a scale for each block are multiplied by it before; these sums are of floats.
     """
-    op = lowering.op
+    op = here.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
-    check_weights(lowering, weights)
+    check_weights(here, weights)
     if op.name == "FULLY_CONNECTED" and len(op.output.shape) == 2:
         rows = (image.elements // weights.shape[1], weights.shape[1])
         if image.shape != rows:
-            image = lowering.reshape(image, rows)
+            image = here.reshape(image, rows)
     if op.name == "DEPTHWISE_CONV_2D":
-        return lowering.activated(_depthwise(lowering, image, weights, bias))
+        return here.activated(_depthwise(here, image, weights, bias))
     if weights.blocks is not None:
-        sums, scale = _of_blocks(lowering, image, weights)
-        return lowering.activated(_scaled(lowering, sums, scale, weights, bias))
+        sums, scale = _of_blocks(here, image, weights)
+        return here.activated(_scaled(here, sums, scale, weights, bias))
     if weights.dtype == "int4" and (op.name == "CONV_2D" or weights.shape[1] % 2):
-        return lowering.activated(_of_packed_weights(lowering, image, weights, bias))
+        return here.activated(_of_packed_weights(here, image, weights, bias))
     axes = _axes(op, image, weights)
-    attrs = {**lowering.unfused, "exact": True}
-    matrix = lowering.centered(weights)
+    attrs = {**here.unfused, "exact": True}
+    matrix = here.centered(weights)
     if axes == [len(image.shape) - 1] and _fit(matrix):
-        sums, scale = _sums_of_rows(lowering, image, matrix, attrs)
+        sums, scale = _sums_of_rows(here, image, matrix, attrs)
     else:
-        integers, scale = _by_rows(lowering, image, axes)
-        sums = lowering.add(op.name, integers, matrix, None, **attrs)
-    return lowering.activated(_scaled(lowering, sums, scale, weights, bias))
+        integers, scale = _by_rows(here, image, axes)
+        sums = here.add(op.name, integers, matrix, None, **attrs)
+    return here.activated(_scaled(here, sums, scale, weights, bias))
 
 
 def _fit(weights: Tensor) -> bool:
@@ -64,121 +64,121 @@ def _fit(weights: Tensor) -> bool:
 
 
 def _sums_of_rows(
-    lowering: Lowering, rows: Tensor, weights: Tensor, attrs: Mapping[str, Any]
+    here: Lowering, rows: Tensor, weights: Tensor, attrs: Mapping[str, Any]
 ) -> tuple[Tensor, Tensor]:
     """The sums of rows of integers less their zero points, and the scales of the rows.
 
     The layer multiplies the integers as they are, which are bytes; what the zero points come to is
     taken from its sums.
     """
-    scale, zero = lowering.several(ROW_SCALES, [rows], ["float32"] * 2)
-    integers = lowering.add("tflgpu.round_rows", rows, scale, zero)
-    sums = lowering.add(lowering.op.name, integers, weights, None, **attrs)
+    scale, zero = here.several(ROW_SCALES, [rows], ["float32"] * 2)
+    integers = here.add("tflgpu.round_rows", rows, scale, zero)
+    sums = here.add(here.op.name, integers, weights, None, **attrs)
     assert weights.data is not None
     totals = weights.data.reshape(len(weights.data), -1).sum(1)
-    return lowering.add("tflgpu.less_zero", sums, zero, lowering.constant(totals)), scale
+    return here.add("tflgpu.less_zero", sums, zero, here.constant(totals)), scale
 
 
-def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
+def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
     """As LiteRT's own kernel: ties away from zero, sums times the weights' scale, then the image's.
 
     Beyond whole blocks of channels it multiplies by the image's scale first.
     """
-    op, channels = lowering.op, weights.shape[3]
-    integers, step = rows_away(lowering, image, [1, 2, 3])
-    attrs = {**lowering.unfused, "exact": True}
-    sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
-    scales = np.broadcast_to(lowering.scale(weights), (channels,))
+    op, channels = here.op, weights.shape[3]
+    integers, step = rows_away(here, image, [1, 2, 3])
+    attrs = {**here.unfused, "exact": True}
+    sums = here.add(op.name, integers, here.centered(weights), None, **attrs)
+    scales = np.broadcast_to(here.scale(weights), (channels,))
     whole = np.arange(channels) < channels - channels % HYBRID_BLOCK
     first, second = np.where(whole, scales, 1), np.where(whole, 1, scales)
-    added = bias if bias is not None else lowering.constant(np.zeros(channels))
-    factors = lowering.constant(first), step, lowering.constant(second)
-    return lowering.add("tflgpu.scale_rows", sums, *factors, added)
+    added = bias if bias is not None else here.constant(np.zeros(channels))
+    factors = here.constant(first), step, here.constant(second)
+    return here.add("tflgpu.scale_rows", sums, *factors, added)
 
 
-def rows_away(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+def rows_away(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Centered integers as LiteRT's own kernels make them, and what one of them stands for."""
-    low, high = _extremes(lowering, values, axes)
-    step = lowering.add("tflgpu.row_step", low, high)
-    inverse = lowering.add("DIV", lowering.constant(1), step)
-    zero = lowering.add("tflgpu.row_zero", low, high, inverse)
-    return lowering.add("tflgpu.quantize_rows_away", values, inverse, zero), step
+    low, high = _extremes(here, values, axes)
+    step = here.add("tflgpu.row_step", low, high)
+    inverse = here.add("DIV", here.constant(1), step)
+    zero = here.add("tflgpu.row_zero", low, high, inverse)
+    return here.add("tflgpu.quantize_rows_away", values, inverse, zero), step
 
 
-def symmetric_rows(lowering: Lowering, rows: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+def symmetric_rows(here: Lowering, rows: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Integers from -127 to 127, and what one of them stands for."""
-    last = lowering.constant(axes, "int32")
-    most = lowering.add("REDUCE_MAX", lowering.add("ABS", rows), last, keep_dims=True)
-    most = lowering.add("MAXIMUM", most, lowering.constant(LEAST))
-    inverse = lowering.add("DIV", lowering.constant(MOST), most)
-    integers = lowering.add("tflgpu.quantize_rows_away", rows, inverse, lowering.constant(0))
-    return integers, lowering.add("DIV", most, lowering.constant(MOST))
+    last = here.constant(axes, "int32")
+    most = here.add("REDUCE_MAX", here.add("ABS", rows), last, keep_dims=True)
+    most = here.add("MAXIMUM", most, here.constant(LEAST))
+    inverse = here.add("DIV", here.constant(MOST), most)
+    integers = here.add("tflgpu.quantize_rows_away", rows, inverse, here.constant(0))
+    return integers, here.add("DIV", most, here.constant(MOST))
 
 
-def quantized_rows(lowering: Lowering, rows: Tensor) -> tuple[Tensor, Tensor]:
+def quantized_rows(here: Lowering, rows: Tensor) -> tuple[Tensor, Tensor]:
     """Integers along the last axis, and what one stands for, as the operator asks for them."""
-    asked = lowering.op.attrs.get("asymmetric_quantize_inputs")
-    return (rows_away if asked else symmetric_rows)(lowering, rows, [len(rows.shape) - 1])
+    asked = here.op.attrs.get("asymmetric_quantize_inputs")
+    return (rows_away if asked else symmetric_rows)(here, rows, [len(rows.shape) - 1])
 
 
 def _of_packed_weights(
-    lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None
+    here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None
 ) -> Tensor:
     """As LiteRT's own kernels, to which XNNPACK leaves convolutions and odd numbers of inputs.
 
     A scale for each channel goes with a zero point for each image.
     """
-    op = lowering.op
+    op = here.op
     if op.name == "FULLY_CONNECTED":
-        integers, step = quantized_rows(lowering, image)
+        integers, step = quantized_rows(here, image)
     else:
-        quantize = rows_away if lowering.scale(weights).ndim else symmetric_rows
-        integers, step = quantize(lowering, image, [1, 2, 3])
-    attrs = {**lowering.unfused, "exact": True}
-    sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
+        quantize = rows_away if here.scale(weights).ndim else symmetric_rows
+        integers, step = quantize(here, image, [1, 2, 3])
+    attrs = {**here.unfused, "exact": True}
+    sums = here.add(op.name, integers, here.centered(weights), None, **attrs)
     channels = sums.shape[-1:]
-    scales = lowering.constant(np.broadcast_to(lowering.scale(weights), channels))
-    added = bias if bias is not None else lowering.constant(np.zeros(channels))
-    if lowering.scale(weights).ndim and image.shape[-1] != weights.shape[-1]:
+    scales = here.constant(np.broadcast_to(here.scale(weights), channels))
+    added = bias if bias is not None else here.constant(np.zeros(channels))
+    if here.scale(weights).ndim and image.shape[-1] != weights.shape[-1]:
         # Groups of channels are left to a kernel that multiplies in this order.
-        return lowering.add("tflgpu.scale_rows", sums, scales, step, lowering.constant(1), added)
-    return lowering.add("tflgpu.scale_row_sums", sums, step, scales, added)
+        return here.add("tflgpu.scale_rows", sums, scales, step, here.constant(1), added)
+    return here.add("tflgpu.scale_row_sums", sums, step, scales, added)
 
 
-def _of_blocks(lowering: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     """Sums of products with weights that are multiplied by the scales of their blocks before.
 
     Blocks of other sizes than XNNPACK takes are left to LiteRT's own kernel, which rounds no
     scales, and quantizes rows as _of_packed_weights does.
     """
-    op, blocks = lowering.op, weights.blocks
+    op, blocks = here.op, weights.blocks
     assert blocks is not None and weights.data is not None
-    scales = scales_of_blocks(lowering, weights)
+    scales = scales_of_blocks(here, weights)
     if blocks.size % XNNPACK_BLOCK:
-        check_own_kernel(lowering, weights)
-        integers, step = rows_away(lowering, image, [len(image.shape) - 1])
-        scale = lowering.add("DIV", lowering.constant(1), step)
+        check_own_kernel(here, weights)
+        integers, step = rows_away(here, image, [len(image.shape) - 1])
+        scale = here.add("DIV", here.constant(1), step)
     else:
         scales = rounded_to_bfloat16(scales)
-        integers, scale = _by_rows(lowering, image, [len(image.shape) - 1])
-    attrs = lowering.unfused
-    if blocks.size % lowering.target.lanes:
-        matrix = lowering.constant(weights.data * np.repeat(scales, blocks.size, -1))
-        return lowering.add(op.name, integers, matrix, None, **attrs), scale
-    operands = integers, lowering.centered(weights), None, lowering.constant(scales)
-    return lowering.add(OF_BLOCKS, *operands, **attrs, exact=True), scale
+        integers, scale = _by_rows(here, image, [len(image.shape) - 1])
+    attrs = here.unfused
+    if blocks.size % here.target.lanes:
+        matrix = here.constant(weights.data * np.repeat(scales, blocks.size, -1))
+        return here.add(op.name, integers, matrix, None, **attrs), scale
+    operands = integers, here.centered(weights), None, here.constant(scales)
+    return here.add(OF_BLOCKS, *operands, **attrs, exact=True), scale
 
 
-def hybrid_transposed(lowering: Lowering) -> Tensor:
+def hybrid_transposed(here: Lowering) -> Tensor:
     """TRANSPOSE_CONV of floats with quantized weights."""
-    op = lowering.op
+    op = here.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
-    check_weights(lowering, weights)
-    integers, scale = _by_rows(lowering, image, [1, 2, 3])
-    attrs = {**lowering.unfused, "exact": True}
-    operands = (size, lowering.centered(weights), integers, None)
-    sums = lowering.add(op.name, *operands, dtype="float32", **attrs)
-    return lowering.activated(_scaled(lowering, sums, scale, weights, bias))
+    check_weights(here, weights)
+    integers, scale = _by_rows(here, image, [1, 2, 3])
+    attrs = {**here.unfused, "exact": True}
+    operands = (size, here.centered(weights), integers, None)
+    sums = here.add(op.name, *operands, dtype="float32", **attrs)
+    return here.activated(_scaled(here, sums, scale, weights, bias))
 
 
 def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
@@ -193,35 +193,35 @@ def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
     return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))
 
 
-def hybrid_product(lowering: Lowering) -> Tensor:
+def hybrid_product(here: Lowering) -> Tensor:
     """BATCH_MATMUL of floats and a constant matrix of int8, with a scale for each row."""
-    op = lowering.op
+    op = here.op
     first, second = op.operand(0), op.operand(1)
     if not second.constant:
-        raise lowering.declined(
+        raise here.declined(
             "its second operand is int8 that the model computes, for which XNNPACK takes zeros"
         )
-    check_weights(lowering, second)
+    check_weights(here, second)
     rank = len(first.shape)
     if op.attrs.get("adj_x"):
-        first = lowering.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
-    integers, scale = _by_rows(lowering, first, [rank - 1])
+        first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
+    integers, scale = _by_rows(here, first, [rank - 1])
     adjoint = bool(op.attrs.get("adj_y"))
-    sums = lowering.add(
-        op.name, integers, lowering.centered(second), adj_x=False, adj_y=adjoint, exact=True
+    sums = here.add(
+        op.name, integers, here.centered(second), adj_x=False, adj_y=adjoint, exact=True
     )
-    return _scaled(lowering, sums, scale, second, None)
+    return _scaled(here, sums, scale, second, None)
 
 
-def check_weights(lowering: Lowering, weights: Tensor) -> None:
+def check_weights(here: Lowering, weights: Tensor) -> None:
     """UnsupportedError for weights that LiteRT multiplies by no floats, or not as it should."""
     if weights.dtype == "uint8":
-        raise lowering.declined("its weights are uint8, whose bytes LiteRT takes for int8")
+        raise here.declined("its weights are uint8, whose bytes LiteRT takes for int8")
     if weights.dtype == "int16":
-        raise lowering.declined("its weights are int16, and its other operand float32")
+        raise here.declined("its weights are int16, and its other operand float32")
 
 
-def _extremes(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+def _extremes(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """The least and the greatest value along these axes, which are kept at size 1.
 
     Columns are reduced before rows, and these before channels: kernels of slices then share the
@@ -232,29 +232,29 @@ def _extremes(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tens
         result = values
         for axis in sorted(axes, key=lambda axis: (axis == len(values.shape) - 1, -axis)):
             if result.shape[axis] > 1:
-                result = lowering.reduce(name, result, axis)
+                result = here.reduce(name, result, axis)
         extremes.append(result)
     low, high = extremes
     return low, high
 
 
-def _by_rows(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+def _by_rows(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Centered integers, and the scale they have along all but these axes."""
     if axes == [len(values.shape) - 1]:
-        scale, zero = lowering.several(ROW_SCALES, [values], ["float32"] * 2)
+        scale, zero = here.several(ROW_SCALES, [values], ["float32"] * 2)
     else:
-        low, high = _extremes(lowering, values, axes)
-        scale = lowering.add("tflgpu.row_scale", low, high)
-        zero = lowering.add("tflgpu.row_zero", low, high, scale)
-    return lowering.add("tflgpu.quantize_rows", values, scale, zero), scale
+        low, high = _extremes(here, values, axes)
+        scale = here.add("tflgpu.row_scale", low, high)
+        zero = here.add("tflgpu.row_zero", low, high, scale)
+    return here.add("tflgpu.quantize_rows", values, scale, zero), scale
 
 
 def _scaled(
-    lowering: Lowering, sums: Tensor, scale: Tensor, weights: Tensor, bias: Tensor | None
+    here: Lowering, sums: Tensor, scale: Tensor, weights: Tensor, bias: Tensor | None
 ) -> Tensor:
     """Sums as floats: times the inverse of the rows' scales, then the weights', plus a bias."""
-    inverse = lowering.add("tflgpu.times_inverse", sums, scale)
-    scales = 1.0 if weights.blocks is not None else lowering.scale(weights)
-    factors = lowering.constant(np.broadcast_to(scales, sums.shape[-1:]))
-    added = bias if bias is not None else lowering.constant(np.zeros(sums.shape[-1], np.float32))
-    return lowering.add("tflgpu.multiply_add", inverse, factors, added)
+    inverse = here.add("tflgpu.times_inverse", sums, scale)
+    scales = 1.0 if weights.blocks is not None else here.scale(weights)
+    factors = here.constant(np.broadcast_to(scales, sums.shape[-1:]))
+    added = bias if bias is not None else here.constant(np.zeros(sums.shape[-1], np.float32))
+    return here.add("tflgpu.multiply_add", inverse, factors, added)

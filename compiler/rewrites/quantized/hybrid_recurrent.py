@@ -21,22 +21,22 @@ from .lowering import INTEGERS, Lowering, lowers
 
 
 @lowers("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
-def rnn(lowering: Lowering) -> Tensor:
-    return recurrent.rnn(lowering, _product)
+def rnn(here: Lowering) -> Tensor:
+    return recurrent.rnn(here, _product)
 
 
-def lstm(lowering: Lowering) -> Results:
+def lstm(here: Lowering) -> Results:
     """LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM."""
-    return recurrent.lstm(lowering, _product)
+    return recurrent.lstm(here, _product)
 
 
-def svdf(lowering: Lowering) -> Tensor:
+def svdf(here: Lowering) -> Tensor:
     """Time weights are dequantized; LiteRT takes the bytes of floats for int8, too."""
-    check_weights(lowering, lowering.op.operand(2))
-    if lowering.op.operand(2).dtype not in INTEGERS:
-        raise lowering.declined("its time weights are floats, whose bytes LiteRT takes for int8")
-    lowering.one_scale(lowering.op.operand(2))
-    return lowering.activated(recurrent.svdf(lowering, _product))
+    check_weights(here, here.op.operand(2))
+    if here.op.operand(2).dtype not in INTEGERS:
+        raise here.declined("its time weights are floats, whose bytes LiteRT takes for int8")
+    here.one_scale(here.op.operand(2))
+    return here.activated(recurrent.svdf(here, _product))
 
 
 def _product(
@@ -54,8 +54,8 @@ def _product(
     return here.add("tflgpu.scale_row_sums", sums, step, here.constant(scales), added)
 
 
-def _integers(lowering: Lowering, weights: Tensor) -> Array:
-    values = lowering.centered(weights).data
+def _integers(here: Lowering, weights: Tensor) -> Array:
+    values = here.centered(weights).data
     if values is None:
-        raise lowering.declined("its weights are computed while the model runs")
+        raise here.declined("its weights are computed while the model runs")
     return values

@@ -25,9 +25,9 @@ BYTE = 128
 """The greatest distance of either byte from 0."""
 
 
-def bytes_of(lowering: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
+def bytes_of(here: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
     """Integers of 16 bits, x = 256 * high + low, with both from -128 to 128; float32 like x."""
-    return lowering.add("tflgpu.high_byte", centered), lowering.add("tflgpu.low_byte", centered)
+    return here.add("tflgpu.high_byte", centered), here.add("tflgpu.low_byte", centered)
 
 
 def sums_of_bytes(layer: Layer) -> tuple[Tensor, ...]:
@@ -42,91 +42,89 @@ def sums_of_bytes(layer: Layer) -> tuple[Tensor, ...]:
     lower = bias - 256 * upper
     products = layer.products(BYTE)
     most = np.maximum(np.abs(upper), np.abs(lower))
-    high, low = bytes_of(layer.lowering, layer.centered_image)
+    high, low = bytes_of(layer.here, layer.centered_image)
     weights = layer.centered_weights
     if layer.input_axis is None or layer.grouped or weights.data is None:
-        layer.lowering.require_exact(float((products.sum(0) + most).max(initial=0)))
+        layer.here.require_exact(float((products.sum(0) + most).max(initial=0)))
     elif len(parts := list(parts_of(products, most))) > 1:
         whole = integer_sums(layer, high, upper, parts), integer_sums(layer, low, lower, parts)
-        return _digits(layer.lowering, *whole)
+        return _digits(layer.here, *whole)
     return layer.sums(high, weights, upper), layer.sums(low, weights, lower)
 
 
-def _digits(lowering: Lowering, high: Tensor, low: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _digits(here: Lowering, high: Tensor, low: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """256 * high + low, int32, as floats that are worth 65536, 256 and 1."""
-    carry, lower = _divided(lowering, low, 8)
-    upper, middle = _divided(lowering, lowering.add("ADD", high, carry), 24)
-    upper = lowering.add("MUL", upper, lowering.constant(1 << 16, "int32"))
+    carry, lower = _divided(here, low, 8)
+    upper, middle = _divided(here, here.add("ADD", high, carry), 24)
+    upper = here.add("MUL", upper, here.constant(1 << 16, "int32"))
     upper, middle, lower = (
-        lowering.add("CAST", each, dtype="float32") for each in (upper, middle, lower)
+        here.add("CAST", each, dtype="float32") for each in (upper, middle, lower)
     )
     return upper, middle, lower
 
 
-def _divided(lowering: Lowering, value: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+def _divided(here: Lowering, value: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     """An int32 divided by a power of two, downwards, and the rest."""
-    quotient = lowering.add("RIGHT_SHIFT", value, lowering.constant(bits, "int32"))
-    product = lowering.add("MUL", quotient, lowering.constant(1 << bits, "int32"))
-    return quotient, lowering.add("SUB", value, product)
+    quotient = here.add("RIGHT_SHIFT", value, here.constant(bits, "int32"))
+    product = here.add("MUL", quotient, here.constant(1 << bits, "int32"))
+    return quotient, here.add("SUB", value, product)
 
 
-def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
+def rounded_once(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
     """Two or three sums, worth 256 and 1 or 65536 as well, times factors of 15 bits, [channels]."""
-    cut = [fifteen_bits(lowering, float(factor)) for factor in np.atleast_1d(factors)]
+    cut = [fifteen_bits(here, float(factor)) for factor in np.atleast_1d(factors)]
     multipliers, shifts = zip(*cut, strict=True)
-    return lowering.rounded(
+    return here.rounded(
         "tflgpu.requantize_wide",
-        *_three(lowering, sums),
-        lowering.constant(multipliers),
-        lowering.constant(shifts),
-        bounds=lowering.bounds(lowering.op.output, half_away),
+        *_three(here, sums),
+        here.constant(multipliers),
+        here.constant(shifts),
+        bounds=here.bounds(here.op.output, half_away),
     )
 
 
-def _three(lowering: Lowering, sums: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def _three(here: Lowering, sums: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The sums worth 65536, 256 and 1, the first 0 where there is none."""
-    return (*[lowering.constant(0)] * (3 - len(sums)), *sums)
+    return (*[here.constant(0)] * (3 - len(sums)), *sums)
 
 
-def fifteen_bits(lowering: Lowering, factor: float) -> tuple[int, int]:
+def fifteen_bits(here: Lowering, factor: float) -> tuple[int, int]:
     """A factor of 15 bits for sums of 64, as LiteRT cuts it, and by how much to shift right."""
     number = fixed_point(factor)
     shift = 15 - number.exponent
     if not 8 <= shift <= 62:
-        raise lowering.declined("a scale is too far from the others to be a shift of 64 bits")
+        raise here.declined("a scale is too far from the others to be a shift of 64 bits")
     return upper_half(number.multiplier), shift
 
 
 def rounded_twice(
-    lowering: Lowering, sums: Sequence[Tensor], factors: Array, ties_away: Array | float
+    here: Lowering, sums: Sequence[Tensor], factors: Array, ties_away: Array | float
 ) -> Tensor:
     """The last two sums, worth 256 and 1, wrapped in 32 bits, times factors of 31 bits, [channels].
 
     In the second rounding ties go up, or away from zero where `ties_away` is 1.
     """
-    bounds = lowering.bounds(lowering.op.output, half_away)
-    operands = (*sums[-2:], *by_channel(lowering, factors), lowering.constant(ties_away))
-    return lowering.rounded("tflgpu.requantize_channels_upwards", *operands, bounds=bounds)
+    bounds = here.bounds(here.op.output, half_away)
+    operands = (*sums[-2:], *by_channel(here, factors), here.constant(ties_away))
+    return here.rounded("tflgpu.requantize_channels_upwards", *operands, bounds=bounds)
 
 
-def rounded_once_in_full(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
+def rounded_once_in_full(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
     """Sums as those of `rounded_once`, times factors of 31 bits, [channels], rounded once."""
-    bounds = lowering.bounds(lowering.op.output, half_away)
-    operands = (*_three(lowering, sums), *by_channel(lowering, factors))
-    return lowering.rounded("tflgpu.requantize_channels_once", *operands, bounds=bounds)
+    bounds = here.bounds(here.op.output, half_away)
+    operands = (*_three(here, sums), *by_channel(here, factors))
+    return here.rounded("tflgpu.requantize_channels_once", *operands, bounds=bounds)
 
 
-def by_channel(lowering: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
+def by_channel(here: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
     """The upper 16 bits, the lower 15 and the exponents of factors of 31 bits, [channels] each."""
-    return as_operands(
-        lowering, [lowering.fixed_point(factor) for factor in np.atleast_1d(factors)]
-    )
+    return as_operands(here, [here.fixed_point(factor) for factor in np.atleast_1d(factors)])
 
 
-def as_operands(lowering: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
+def as_operands(here: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
     """The upper 16 bits, the lower 15 and the exponents of fixed-point numbers."""
     return (
-        lowering.constant([n.multiplier >> 15 for n in numbers]),
-        lowering.constant([n.multiplier & 0x7FFF for n in numbers]),
-        lowering.constant([n.exponent for n in numbers]),
+        here.constant([n.multiplier >> 15 for n in numbers]),
+        here.constant([n.multiplier & 0x7FFF for n in numbers]),
+        here.constant([n.exponent for n in numbers]),
     )

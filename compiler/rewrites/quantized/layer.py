@@ -24,7 +24,7 @@ output channel has but few products."""
 class Layer:
     """The operands of a quantized layer, whatever their order in the operator."""
 
-    lowering: Lowering
+    here: Lowering
     image: Tensor
     weights: Tensor
     bias: Array | None
@@ -32,7 +32,7 @@ class Layer:
 
     @property
     def name(self) -> str:
-        return self.lowering.op.name
+        return self.here.op.name
 
     @property
     def output_axis(self) -> int:
@@ -47,7 +47,7 @@ class Layer:
     @property
     def attrs(self) -> Mapping[str, Any]:
         """The operator's, without the activation, which is applied where sums are rounded."""
-        return {**self.lowering.unfused, "exact": True}
+        return {**self.here.unfused, "exact": True}
 
     @property
     def grouped(self) -> bool:
@@ -57,28 +57,28 @@ class Layer:
     @cached_property
     def centered_image(self) -> Tensor:
         """The image less its zero point, float32; [rows, inputs] of FULLY_CONNECTED."""
-        image = self.lowering.centered(self.image)
+        image = self.here.centered(self.image)
         if self.name == "FULLY_CONNECTED":
-            image = self.lowering.reshape(image, (-1, self.weights.shape[1]))
+            image = self.here.reshape(image, (-1, self.weights.shape[1]))
         return image
 
     @cached_property
     def centered_weights(self) -> Tensor:
         """The weights less their zero point, float32."""
-        return self.lowering.centered(self.weights)
+        return self.here.centered(self.weights)
 
     @property
     def factors(self) -> Array:
         """The scale of the products divided by the result's, float64: [] or [channels]."""
-        tensors = self.image, self.weights, self.lowering.op.output
-        image, weights, result = (np.asarray(self.lowering.scale(t), np.float64) for t in tensors)
+        tensors = self.image, self.weights, self.here.op.output
+        image, weights, result = (np.asarray(self.here.scale(t), np.float64) for t in tensors)
         return np.asarray(image * weights / result)
 
     @property
     def single_factors(self) -> Array:
         """The factors with the product rounded to float32, as LiteRT has it at times."""
-        product = self.lowering.scale(self.image) * self.lowering.scale(self.weights)
-        return np.asarray(np.float64(product) / self.lowering.scale(self.lowering.op.output))
+        product = self.here.scale(self.image) * self.here.scale(self.weights)
+        return np.asarray(np.float64(product) / self.here.scale(self.here.op.output))
 
     def products(self, reach: int) -> Array:
         """Bounds of the sums of each input and output channel: [input or 1, output], float64.
@@ -93,9 +93,9 @@ class Layer:
 
     def _meeting(self) -> list[Array]:
         """Those weights that may meet in one sum: of a transposed convolution, every stride-th."""
-        values, attrs = self.centered_weights.data, self.lowering.op.attrs
+        values, attrs = self.centered_weights.data, self.here.op.attrs
         if values is None:
-            values = np.full(self.weights.shape, self.lowering.reach(self.weights))
+            values = np.full(self.weights.shape, self.here.reach(self.weights))
         if self.name != "TRANSPOSE_CONV":
             return [values]
         down, right = attrs.get("stride_h", 1), attrs.get("stride_w", 1)
@@ -104,17 +104,17 @@ class Layer:
 
     def whole_sums(self) -> Tensor:
         """The sums of an image of 8 bits; UnsupportedError if float32 cannot hold them exactly."""
-        most = self.products(self.lowering.reach(self.image)).sum(0)
+        most = self.products(self.here.reach(self.image)).sum(0)
         if self.bias is not None:
             most = most + np.abs(self.bias.astype(np.float64))
-        self.lowering.require_exact(float(most.max(initial=0)))
+        self.here.require_exact(float(most.max(initial=0)))
         return self.sums(self.centered_image, self.centered_weights, self.bias)
 
     def sums(self, image: Tensor, weights: Tensor, bias: Array | None, **more: Any) -> Tensor:
         """The sums of other centered operands, of the output's shape; `more` are attributes."""
-        lowering, added = self.lowering, None if bias is None else self.lowering.constant(bias)
+        here, added = self.here, None if bias is None else self.here.constant(bias)
         if self.name == "TRANSPOSE_CONV":
-            operands = (lowering.op.operand(0), weights, image, added)
-            return lowering.add(self.name, *operands, dtype="float32", **self.attrs)
-        sums = lowering.add(self.name, image, weights, added, **self.attrs, **more)
-        return lowering.reshape(sums, lowering.op.output.shape)
+            operands = (here.op.operand(0), weights, image, added)
+            return here.add(self.name, *operands, dtype="float32", **self.attrs)
+        sums = here.add(self.name, image, weights, added, **self.attrs, **more)
+        return here.reshape(sums, here.op.output.shape)

@@ -33,11 +33,11 @@ def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
     for op in graph.ops:
         if op.name not in LOWERINGS or not is_quantized(op):
             continue
-        lowering = Lowering(graph, op, target)
+        here = Lowering(graph, op, target)
         with invalid_operator(op):
-            results = lowering.stored_results(LOWERINGS[op.name](lowering))
+            results = here.stored_results(LOWERINGS[op.name](here))
         yield Attempt((op,))
-        lowering.apply(results)
+        here.apply(results)
     for op in graph.ops:
         source = graph.producer(op.operand(0)) if op.name == TO_CENTERED else None
         if source is not None and source.name == FROM_CENTERED and source.attrs == op.attrs:

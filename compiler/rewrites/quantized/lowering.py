@@ -151,11 +151,7 @@ class Lowering(Decomposition):
         return result
 
     def rounded(
-        self,
-        row: str,
-        *operands: Tensor,
-        bounds: tuple[int, int] | None = None,
-        **numbers: Any,
+        self, row: str, *operands: Tensor, bounds: tuple[int, int] | None = None, **numbers: Any
     ) -> Tensor:
         """The result of a row of `ops/rounding.py` or one like it, within `bounds`.
 

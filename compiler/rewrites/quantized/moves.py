@@ -26,45 +26,45 @@ PADS = ("PAD", "SPACE_TO_BATCH_ND")
 
 
 @lowers(*MOVES)
-def move(lowering: Lowering) -> Results:
+def move(here: Lowering) -> Results:
     """The stored integers are moved as they are; scales on either side do not matter."""
-    op = lowering.op
+    op = here.op
     if any(tensor.dtype == "int4" for tensor in op.reads):
-        return _move_packed(lowering)
+        return _move_packed(here)
     declared = operands_of(op)
     assert declared is not None
     alike = declared.alike(op)  # others say where to, and may be integers of 8 or 16 bits, too
-    inputs = [lowering.centered(t) if t is not None and t in alike else t for t in op.inputs]
+    inputs = [here.centered(t) if t is not None and t in alike else t for t in op.inputs]
     moved = next((t for t in alike if t.quantization is not None), alike[0])
-    if op.name in PADS and lowering.zero(moved) != lowering.zero(op.output):
-        raise lowering.declined("it pads a tensor of one zero point to one of another")
-    values = lowering.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
+    if op.name in PADS and here.zero(moved) != here.zero(op.output):
+        raise here.declined("it pads a tensor of one zero point to one of another")
+    values = here.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
     results = zip(values, op.outputs, strict=True)
-    return [lowering.reinterpreted(value, moved, result) for value, result in results]
+    return [here.reinterpreted(value, moved, result) for value, result in results]
 
 
-def _move_packed(lowering: Lowering) -> Tensor:
+def _move_packed(here: Lowering) -> Tensor:
     """Rows of a table that GATHER names; other moves of int4 are unknown."""
-    op = lowering.op
+    op = here.op
     rows = op.name == "GATHER" and not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
     if not rows or not op.operand(0).constant:
-        raise lowering.declined("it moves int4, of which only weights and tables are known")
-    return gather_packed(lowering, op.operand(0), op.operand(1))
+        raise here.declined("it moves int4, of which only weights and tables are known")
+    return gather_packed(here, op.operand(0), op.operand(1))
 
 
-def gather_packed(lowering: Lowering, table: Tensor, indices: Tensor) -> Tensor:
+def gather_packed(here: Lowering, table: Tensor, indices: Tensor) -> Tensor:
     """Rows of a table of int4, as int8; LiteRT copies the bytes that hold two integers each."""
-    result = lowering.op.output
-    check_packed_rows(lowering, table)
-    if lowering.zero(table) != lowering.zero(result):
-        raise lowering.declined("its operand and its result have unlike zero points")
-    moved = lowering.add("GATHER", lowering.centered(table), indices, axis=0, batch_dims=0)
-    integers = lowering.add(FROM_CENTERED, moved, dtype="int8", zero_point=lowering.zero(result))
+    result = here.op.output
+    check_packed_rows(here, table)
+    if here.zero(table) != here.zero(result):
+        raise here.declined("its operand and its result have unlike zero points")
+    moved = here.add("GATHER", here.centered(table), indices, axis=0, batch_dims=0)
+    integers = here.add(FROM_CENTERED, moved, dtype="int8", zero_point=here.zero(result))
     integers.quantization = result.quantization
     return integers
 
 
-def check_packed_rows(lowering: Lowering, table: Tensor) -> None:
+def check_packed_rows(here: Lowering, table: Tensor) -> None:
     """UnsupportedError for a table of int4 whose rows, or their blocks, do not begin with a byte.
 
     The file packs its numbers without gaps, but LiteRT takes each to begin with a byte, so that
@@ -73,7 +73,7 @@ def check_packed_rows(lowering: Lowering, table: Tensor) -> None:
     row, size = prod(table.shape[1:]), table.elements
     for what, count in (("row", row), ("block", table.blocks.size if table.blocks else row)):
         if table.dtype == "int4" and count % 2 and count < size:
-            raise lowering.declined(
+            raise here.declined(
                 f"a {what} of table {table.name} has {count} numbers of int4, and LiteRT "
                 f"misplaces {what}s of an odd number",
                 f"make its {what}s an even number, or quantize the table to int8",
@@ -81,33 +81,33 @@ def check_packed_rows(lowering: Lowering, table: Tensor) -> None:
 
 
 @lowers("SELECT", "SELECT_V2")
-def select(lowering: Lowering) -> Tensor:
+def select(here: Lowering) -> Tensor:
     """The stored integers of either operand; their scales do not matter."""
-    op = lowering.op
+    op = here.op
     choices = (
-        lowering.reinterpreted(lowering.centered(tensor), tensor, op.output)
+        here.reinterpreted(here.centered(tensor), tensor, op.output)
         for tensor in (op.operand(1), op.operand(2))
     )
-    return lowering.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs)
+    return here.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs)
 
 
 @lowers("CONCATENATION", "PACK")
-def join(lowering: Lowering) -> Tensor:
+def join(here: Lowering) -> Tensor:
     """Each operand in the quantization of the result."""
-    op = lowering.op
+    op = here.op
     operands = [op.operand(position) for position in range(len(op.inputs))]
-    return lowering.add(op.name, *(rescaled(lowering, tensor) for tensor in operands), **op.attrs)
+    return here.add(op.name, *(rescaled(here, tensor) for tensor in operands), **op.attrs)
 
 
-def rescaled(lowering: Lowering, tensor: Tensor) -> Tensor:
+def rescaled(here: Lowering, tensor: Tensor) -> Tensor:
     """A tensor's centered integers in the quantization of the result, halves away from zero."""
-    result = lowering.op.output
-    centered = lowering.centered(tensor)
-    if not lowering.unlike(tensor, result) or result.dtype == "int16":
+    result = here.op.output
+    centered = here.centered(tensor)
+    if not here.unlike(tensor, result) or result.dtype == "int16":
         # LiteRT copies int16 as it is.
         return centered
-    zero = lowering.zero(tensor)
-    scale = lowering.scale(tensor) * (np.float32(1) / lowering.scale(result))
+    zero = here.zero(tensor)
+    scale = here.scale(tensor) * (np.float32(1) / here.scale(result))
     shift = float(np.float32(-zero) * scale)
     numbers: dict[str, Any] = {"zero": float(zero), "scale": float(scale), "shift": shift}
-    return lowering.rounded("tflgpu.rescale", centered, **numbers)
+    return here.rounded("tflgpu.rescale", centered, **numbers)

@@ -21,7 +21,7 @@ Function = Callable[[Lowering, Array, Array], Array]
 EIGHT_BITS = ("int8", "uint8")
 
 
-def _scaled(lowering: Lowering, values: Array, factor: float) -> Array:
+def _scaled(here: Lowering, values: Array, factor: float) -> Array:
     """Integers times a factor that is meant to be smaller than one.
 
     LiteRT shifts by a negative number of bits where it is not. What comes of that depends on
@@ -31,43 +31,43 @@ def _scaled(lowering: Lowering, values: Array, factor: float) -> Array:
     product = high_product(values, multiplier)
     shifted = shift_on_x86(product, -exponent)
     if exponent > 0 and not np.array_equal(shifted, np.where(product < 0, -1, 1)):
-        raise lowering.undefined_shift(-exponent)
+        raise here.undefined_shift(-exponent)
     return shifted
 
 
-def _squared_difference(lowering: Lowering, a: Array, b: Array) -> Array:
+def _squared_difference(here: Lowering, a: Array, b: Array) -> Array:
     """Operands of 7 more bits, scaled to twice the larger scale."""
-    scales = [np.float32(lowering.scale(lowering.op.operand(i))) for i in (0, 1)]
+    scales = [np.float32(here.scale(here.op.operand(i))) for i in (0, 1)]
     twice = 2.0 * float(max(scales))
     one, other = (
-        _scaled(lowering, values << 7, float(scale) / twice)
+        _scaled(here, values << 7, float(scale) / twice)
         for values, scale in ((a, scales[0]), (b, scales[1]))
     )
-    back = twice * twice / (2.0**14 * float(lowering.scale(lowering.op.output)))
-    return _scaled(lowering, (one - other) ** 2, back)
+    back = twice * twice / (2.0**14 * float(here.scale(here.op.output)))
+    return _scaled(here, (one - other) ** 2, back)
 
 
-def _quotient(lowering: Lowering, a: Array, b: Array) -> Array:
-    return divide(a, b, *_factor_of_quotients(lowering))
+def _quotient(here: Lowering, a: Array, b: Array) -> Array:
+    return divide(a, b, *_factor_of_quotients(here))
 
 
-def _factor_of_quotients(lowering: Lowering) -> FixedPoint:
+def _factor_of_quotients(here: Lowering) -> FixedPoint:
     """The ratio of scales of a division; UnsupportedError if it is by a constant 0."""
-    divisor = lowering.op.operand(1)
-    if divisor.data is not None and (divisor.data == lowering.zero(divisor)).any():
-        raise lowering.declined("it divides by a constant 0, at which LiteRT stops with an error")
-    first, second = (np.float32(lowering.scale(lowering.op.operand(i))) for i in (0, 1))
-    return fixed_point(float(first / np.float32(second * lowering.scale(lowering.op.output))))
+    divisor = here.op.operand(1)
+    if divisor.data is not None and (divisor.data == here.zero(divisor)).any():
+        raise here.declined("it divides by a constant 0, at which LiteRT stops with an error")
+    first, second = (np.float32(here.scale(here.op.operand(i))) for i in (0, 1))
+    return fixed_point(float(first / np.float32(second * here.scale(here.op.output))))
 
 
-def _operand(lowering: Lowering, position: int, integers: Array) -> Array:
+def _operand(here: Lowering, position: int, integers: Array) -> Array:
     """What is compared of an operand: integers of 8 more bits, times its scale."""
-    return _scaled(lowering, integers << 8, float(lowering.scale(lowering.op.operand(position))))
+    return _scaled(here, integers << 8, float(here.scale(here.op.operand(position))))
 
 
 def _compared(compare: np.ufunc) -> Function:
-    def function(lowering: Lowering, a: Array, b: Array) -> Array:
-        one, other = (_operand(lowering, i, values) for i, values in enumerate((a, b)))
+    def function(here: Lowering, a: Array, b: Array) -> Array:
+        one, other = (_operand(here, i, values) for i, values in enumerate((a, b)))
         return np.asarray(compare(one, other), np.int64)
 
     return function
@@ -86,55 +86,55 @@ PAIRS: dict[str, Function] = {
 
 
 @lowers(*PAIRS)
-def pair(lowering: Lowering) -> Tensor:
+def pair(here: Lowering) -> Tensor:
     """What the function gives for each two integers."""
-    first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
+    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     if result.dtype == "bool" and first.dtype == second.dtype == "int16":
-        return _compare_int16(lowering)
-    if lowering.op.name == "DIV" and first.dtype == second.dtype == "int16":
-        return _divide_int16(lowering)
+        return _compare_int16(here)
+    if here.op.name == "DIV" and first.dtype == second.dtype == "int16":
+        return _divide_int16(here)
     if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
-        raise lowering.declined(f"there is no formula for {first.dtype} and {second.dtype}")
-    a, b = np.meshgrid(_integers(lowering, first), _integers(lowering, second), indexing="ij")
-    entries = PAIRS[lowering.op.name](lowering, a, b).reshape(-1)
+        raise here.declined(f"there is no formula for {first.dtype} and {second.dtype}")
+    a, b = np.meshgrid(_integers(here, first), _integers(here, second), indexing="ij")
+    entries = PAIRS[here.op.name](here, a, b).reshape(-1)
     if result.dtype in INTEGERS:
-        entries = np.clip(entries, *lowering.bounds(result, half_away))
+        entries = np.clip(entries, *here.bounds(result, half_away))
     table = constant(f"{result.name}/table", entries.astype(np.float32))
-    index = lowering.add("tflgpu.pair", lowering.centered(first), lowering.centered(second))
+    index = here.add("tflgpu.pair", here.centered(first), here.centered(second))
     offset = -int(a.min()) * 256 - int(b.min())
-    value = lowering.add("tflgpu.look_up", index, table, offset=offset)
+    value = here.add("tflgpu.look_up", index, table, offset=offset)
     if result.dtype == "bool":
-        return lowering.add("CAST", value, dtype="bool")
+        return here.add("CAST", value, dtype="bool")
     return value
 
 
-def _compare_int16(lowering: Lowering) -> Tensor:
+def _compare_int16(here: Lowering) -> Tensor:
     """LiteRT compares the integers, whatever they stand for, unless it asks if they are equal."""
-    operands = [lowering.op.operand(position) for position in (0, 1)]
-    values = [lowering.centered(operand) for operand in operands]
-    if lowering.op.name in ("EQUAL", "NOT_EQUAL"):
-        integers = [_integers(lowering, operand) for operand in operands]
-        tables = [_operand(lowering, *numbered) for numbered in enumerate(integers)]
+    operands = [here.op.operand(position) for position in (0, 1)]
+    values = [here.centered(operand) for operand in operands]
+    if here.op.name in ("EQUAL", "NOT_EQUAL"):
+        integers = [_integers(here, operand) for operand in operands]
+        tables = [_operand(here, *numbered) for numbered in enumerate(integers)]
         if not np.array_equal(tables[0], tables[1]) or (np.diff(tables[0]) <= 0).any():
             for position, entries in enumerate(tables):
-                table, offset = lowering.constant(entries), -int(integers[position][0])
-                values[position] = lowering.add(
+                table, offset = here.constant(entries), -int(integers[position][0])
+                values[position] = here.add(
                     "tflgpu.look_up", values[position], table, offset=offset
                 )
-    return lowering.add(lowering.op.name, *values, dtype="bool")
+    return here.add(here.op.name, *values, dtype="bool")
 
 
-def _divide_int16(lowering: Lowering) -> Tensor:
+def _divide_int16(here: Lowering) -> Tensor:
     """A quotient of int16, of which no table could hold all."""
-    return lowering.rounded(
+    return here.rounded(
         "tflgpu.requantize_quotient",
-        *(lowering.centered(lowering.op.operand(i)) for i in (0, 1)),
-        bounds=lowering.bounds(lowering.op.output, half_away),
-        factor=_factor_of_quotients(lowering),
+        *(here.centered(here.op.operand(i)) for i in (0, 1)),
+        bounds=here.bounds(here.op.output, half_away),
+        factor=_factor_of_quotients(here),
     )
 
 
-def _integers(lowering: Lowering, tensor: Tensor) -> Array:
+def _integers(here: Lowering, tensor: Tensor) -> Array:
     """All centered integers that a tensor can have, in order."""
     low, high = INTEGERS[tensor.dtype]
-    return np.arange(low, high + 1, dtype=np.int64) - lowering.zero(tensor)
+    return np.arange(low, high + 1, dtype=np.int64) - here.zero(tensor)

@@ -9,52 +9,49 @@ from .tables import integers, look_up
 
 
 @lowers("LEAKY_RELU")
-def leaky_relu(lowering: Lowering) -> Tensor:
+def leaky_relu(here: Lowering) -> Tensor:
     """A fixed-point factor of 8 fractional bits for each sign, where XNNPACK has them."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    ratio = lowering.scale(source) / lowering.scale(result)
-    alpha = np.float32(lowering.op.attrs["alpha"])
+    source, result = here.op.operand(0), here.op.output
+    ratio = here.scale(source) / here.scale(result)
+    alpha = np.float32(here.op.attrs["alpha"])
     slopes = (ratio, ratio * alpha)
     if source.dtype == "int16" or not all(float(abs(slope)) in CONVERSIONS for slope in slopes):
-        one = lowering.constant(1)
+        one = here.constant(1)
         # LiteRT multiplies in this order.
         return _by_sign(
-            lowering,
-            one,
-            float(ratio),
-            float(lowering.scale(source) * alpha / lowering.scale(result)),
+            here, one, float(ratio), float(here.scale(source) * alpha / here.scale(result))
         )
     positive, negative = (int(np.rint(np.float32(256) * slope)) for slope in slopes)
-    x = integers(lowering).astype(np.int64)
-    low, high = lowering.bounds(result)
+    x = integers(here).astype(np.int64)
+    low, high = here.bounds(result)
     rounded = ((x << 7) * np.where(x > 0, positive, negative) + (1 << 14)) >> 15
-    return look_up(lowering, np.clip(rounded, low, high))
+    return look_up(here, np.clip(rounded, low, high))
 
 
 @lowers("PRELU")
-def prelu(lowering: Lowering) -> Tensor:
+def prelu(here: Lowering) -> Tensor:
     """As LiteRT's own kernels compute it: the slopes are integers of their own scale."""
-    source, slopes, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
+    source, slopes, result = here.op.operand(0), here.op.operand(1), here.op.output
     if slopes.dtype == "int16":
-        raise lowering.declined("its slopes are int16, whose bytes LiteRT takes for int8")
-    scales = [np.float64(lowering.scale(tensor)) for tensor in (source, slopes, result)]
+        raise here.declined("its slopes are int16, whose bytes LiteRT takes for int8")
+    scales = [np.float64(here.scale(tensor)) for tensor in (source, slopes, result)]
     positive, negative = scales[0] / scales[2], scales[0] * scales[1] / scales[2]
-    return _by_sign(lowering, lowering.centered(slopes), float(positive), float(negative))
+    return _by_sign(here, here.centered(slopes), float(positive), float(negative))
 
 
 @lowers("ABS")
-def absolute(lowering: Lowering) -> Tensor:
+def absolute(here: Lowering) -> Tensor:
     """Scaled by a factor that rounds twice."""
-    ratio = np.float32(lowering.scale(lowering.op.operand(0)) / lowering.scale(lowering.op.output))
-    return _by_sign(lowering, lowering.constant(-1), float(ratio), float(ratio))
+    ratio = np.float32(here.scale(here.op.operand(0)) / here.scale(here.op.output))
+    return _by_sign(here, here.constant(-1), float(ratio), float(ratio))
 
 
-def _by_sign(lowering: Lowering, slopes: Tensor, above: float, below: float) -> Tensor:
+def _by_sign(here: Lowering, slopes: Tensor, above: float, below: float) -> Tensor:
     """Factors that round twice; `below` is of the operand times the slopes."""
-    return lowering.rounded(
+    return here.rounded(
         "tflgpu.requantize_by_sign",
-        lowering.centered(lowering.op.operand(0)),
+        here.centered(here.op.operand(0)),
         slopes,
-        positive=lowering.fixed_point(above),
-        negative=lowering.fixed_point(below),
+        positive=here.fixed_point(above),
+        negative=here.fixed_point(below),
     )

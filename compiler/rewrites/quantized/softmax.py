@@ -24,94 +24,94 @@ SCALE = 32768.0
 
 
 @lowers("SOFTMAX")
-def softmax(lowering: Lowering) -> Tensor:
+def softmax(here: Lowering) -> Tensor:
     """Powers of the distance from the largest integer of a row, from a table of 256."""
-    source, result = lowering.op.operand(0), lowering.op.output
+    source, result = here.op.operand(0), here.op.output
     if source.dtype == "int16":
-        return _of_int16(lowering)
-    factor = np.float32(lowering.scale(source) * np.float32(lowering.op.attrs.get("beta", 0.0)))
+        return _of_int16(here)
+    factor = np.float32(here.scale(source) * np.float32(here.op.attrs.get("beta", 0.0)))
     low, high = INTEGERS[result.dtype]
-    zero = lowering.zero(result)
-    return lowering.add(
+    zero = here.zero(result)
+    return here.add(
         "tflgpu.softmax_integers",
-        lowering.centered(source),
+        here.centered(source),
         factor=float(factor),
-        scale=float(lowering.scale(result)),
+        scale=float(here.scale(result)),
         low=float(low - zero),
         high=float(high - zero),
     )
 
 
-def _of_int16(lowering: Lowering) -> Tensor:
+def _of_int16(here: Lowering) -> Tensor:
     """As LiteRT's own kernels compute it."""
-    op = lowering.op
+    op = here.op
     source, result = op.operand(0), op.output
     count = source.shape[-1]
     if result.dtype != "int16":
-        raise lowering.declined("its operand is int16, but its result is not")
+        raise here.declined("its operand is int16, but its result is not")
     if 4 * count * ONE > INT32:
-        raise lowering.declined(f"the sum of {count} powers may not fit in 30 bits")
-    x = lowering.centered(source)
-    distance = lowering.add("SUB", x, lowering.reduce("REDUCE_MAX", x))
+        raise here.declined(f"the sum of {count} powers may not fit in 30 bits")
+    x = here.centered(source)
+    distance = here.add("SUB", x, here.reduce("REDUCE_MAX", x))
     beta = np.float32(op.attrs.get("beta", 0.0))
-    factor = lowering.fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
+    factor = here.fixed_point(float(np.float32(here.scale(source) * beta)) / (10.0 / RANGE))
     name = "tflgpu.requantize_rounded_twice"
-    scaled = lowering.rounded(name, distance, bounds=(-RANGE, 0), factor=factor)
-    powers = _looked_up(lowering, "powers", scaled, RANGE, all_results(np.exp, -10.0, 0.0, SCALE))
-    sums = [lowering.reduce("SUM", part) for part in bytes_of(lowering, powers)]
-    unit = lowering.add("tflgpu.power_below", *sums)
-    place = lowering.add("tflgpu.normalized", *sums, unit)
+    scaled = here.rounded(name, distance, bounds=(-RANGE, 0), factor=factor)
+    powers = _looked_up(here, "powers", scaled, RANGE, all_results(np.exp, -10.0, 0.0, SCALE))
+    sums = [here.reduce("SUM", part) for part in bytes_of(here, powers)]
+    unit = here.add("tflgpu.power_below", *sums)
+    place = here.add("tflgpu.normalized", *sums, unit)
     reciprocals = all_results(lambda value: 1 / (1 + value), 0.0, 1.0, SCALE)
     # One more entry, for what is rounded up to 2.
     reciprocal = _looked_up(
-        lowering, "reciprocals", place, -(1 << 16), np.append(reciprocals, reciprocals[-1])
+        here, "reciprocals", place, -(1 << 16), np.append(reciprocals, reciprocals[-1])
     )
-    return lowering.add("tflgpu.share", powers, reciprocal, unit)
+    return here.add("tflgpu.share", powers, reciprocal, unit)
 
 
-def _looked_up(lowering: Lowering, name: str, index: Tensor, offset: int, entries: Array) -> Tensor:
-    table = constant(f"{lowering.op.output.name}/{name}", entries.astype(np.float32))
-    return lowering.add("tflgpu.look_up", index, table, offset=offset)
+def _looked_up(here: Lowering, name: str, index: Tensor, offset: int, entries: Array) -> Tensor:
+    table = constant(f"{here.op.output.name}/{name}", entries.astype(np.float32))
+    return here.add("tflgpu.look_up", index, table, offset=offset)
 
 
 @lowers("LOG_SOFTMAX")
-def log_softmax(lowering: Lowering) -> Tensor:
+def log_softmax(here: Lowering) -> Tensor:
     """Less the largest integer of the row and the logarithm of its powers' sum, in float32."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    scale = lowering.scale(source)
-    x = lowering.centered(source)
-    most = lowering.reduce("REDUCE_MAX", x)
-    distance = lowering.add("SUB", most, x)
-    table = lowering.constant(powers_below(scale))
-    total = lowering.reduce("SUM", lowering.add("tflgpu.look_up", distance, table, offset=0))
-    return lowering.rounded(
+    source, result = here.op.operand(0), here.op.output
+    scale = here.scale(source)
+    x = here.centered(source)
+    most = here.reduce("REDUCE_MAX", x)
+    distance = here.add("SUB", most, x)
+    table = here.constant(powers_below(scale))
+    total = here.reduce("SUM", here.add("tflgpu.look_up", distance, table, offset=0))
+    return here.rounded(
         "tflgpu.requantize_log_softmax",
         x,
         most,
-        lowering.add("LOG", total),
-        zero=float(lowering.zero(source)),
+        here.add("LOG", total),
+        zero=float(here.zero(source)),
         source=float(scale),
-        ratio=float(scale / lowering.scale(result)),
-        scale=float(lowering.scale(result)),
+        ratio=float(scale / here.scale(result)),
+        scale=float(here.scale(result)),
     )
 
 
 @lowers("L2_NORMALIZATION")
-def l2_normalization(lowering: Lowering) -> Tensor:
+def l2_normalization(here: Lowering) -> Tensor:
     """Times 1 / sqrt(sum of squares) as a fixed-point number; the result's scale is 1 / 128."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    x, zero = lowering.centered(source), lowering.constant(0)
-    squares = lowering.add("SQUARE", x)
-    if source.shape[-1] * lowering.reach(source) ** 2 <= EXACT:
-        sums = [zero, lowering.reduce("SUM", squares)]
+    source, result = here.op.operand(0), here.op.output
+    x, zero = here.centered(source), here.constant(0)
+    squares = here.add("SQUARE", x)
+    if source.shape[-1] * here.reach(source) ** 2 <= EXACT:
+        sums = [zero, here.reduce("SUM", squares)]
     else:
-        sums = [lowering.reduce("SUM", part) for part in bytes_of(lowering, squares)]
+        sums = [here.reduce("SUM", part) for part in bytes_of(here, squares)]
     upper, lower, exponent = (
-        lowering.add(f"tflgpu.inverse_root_{part}", *sums) for part in ("high", "low", "exponent")
+        here.add(f"tflgpu.inverse_root_{part}", *sums) for part in ("high", "low", "exponent")
     )
     if result.dtype == "uint8":
-        x = lowering.add("MUL", x, lowering.constant(128))
+        x = here.add("MUL", x, here.constant(128))
     else:
-        exponent = lowering.add("tflgpu.add_exact", exponent, lowering.constant(7))
+        exponent = here.add("tflgpu.add_exact", exponent, here.constant(7))
     name = "tflgpu.requantize_channels_rounded_twice"
-    return lowering.rounded(name, zero, x, upper, lower, exponent, bounds=(-128, 127))
+    return here.rounded(name, zero, x, upper, lower, exponent, bounds=(-128, 127))

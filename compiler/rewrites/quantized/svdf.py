@@ -17,15 +17,15 @@ from .lowering import INTEGERS, Lowering, lowers
 
 
 @lowers("SVDF")
-def svdf(lowering: Lowering) -> Tensor:
+def svdf(here: Lowering) -> Tensor:
     """Sums of products of 16-bit integers, which wrap in 32 bits, are added up as bytes."""
-    op = lowering.op
+    op = here.op
     source, features, ages, state = (op.operand(i) for i in (0, 1, 2, 4))
     if source.dtype not in INTEGERS:
-        return hybrid_recurrent.svdf(lowering)
+        return hybrid_recurrent.svdf(here)
     types = [tensor.dtype for tensor in (source, features, ages, state)]
     if types != ["int8", "int8", "int16", "int16"]:
-        raise lowering.declined(
+        raise here.declined(
             f"its input, weights of features and of time, and state are {', '.join(types)}; LiteRT "
             f"takes them for int8, int8, int16, int16, and accesses memory beyond them",
             "quantize the model again, with weights of time and a state of int16",
@@ -33,49 +33,46 @@ def svdf(lowering: Lowering) -> Tensor:
         )
     rank = int(op.attrs.get("rank", 1))
     newest = newest_columns(
-        lowering,
-        _features(lowering, source, features, state),
-        lowering.centered(state),
-        ages.shape,
+        here, _features(here, source, features, state), here.centered(state), ages.shape
     )
-    sums = _sums(lowering, newest, rank)
+    sums = _sums(here, newest, rank)
     name = "tflgpu.requantize_wide_rounded_twice"
-    value = _rounded(lowering, name, sums, (state, ages), op.output)
-    keep_state(lowering, state, lowering.stored(lowering.reshape(newest, state.shape), state))
+    value = _rounded(here, name, sums, (state, ages), op.output)
+    keep_state(here, state, here.stored(here.reshape(newest, state.shape), state))
     return value
 
 
-def _features(lowering: Lowering, source: Tensor, weights: Tensor, state: Tensor) -> Tensor:
+def _features(here: Lowering, source: Tensor, weights: Tensor, state: Tensor) -> Tensor:
     """The newest column of the state, of shape [batch, filters]."""
-    matrix = lowering.centered(weights)
+    matrix = here.centered(weights)
     if matrix.data is None:
-        raise lowering.declined("its weights are computed while the model runs")
-    lowering.require_exact(
-        float(np.abs(matrix.data).sum(1, dtype=np.float64).max()) * lowering.reach(source)
+        raise here.declined("its weights are computed while the model runs")
+    here.require_exact(
+        float(np.abs(matrix.data).sum(1, dtype=np.float64).max()) * here.reach(source)
     )
-    sums = lowering.add("FULLY_CONNECTED", lowering.centered(source), matrix, None, exact=True)
-    return _rounded(lowering, "tflgpu.requantize_rounded_twice", (sums,), (source, weights), state)
+    sums = here.add("FULLY_CONNECTED", here.centered(source), matrix, None, exact=True)
+    return _rounded(here, "tflgpu.requantize_rounded_twice", (sums,), (source, weights), state)
 
 
 def _rounded(
-    lowering: Lowering,
+    here: Lowering,
     name: str,
     sums: Sequence[Tensor],
     factors: tuple[Tensor, Tensor],
     result: Tensor,
 ) -> Tensor:
     """Sums of products of two factors, as centered integers of the result, by the row `name`."""
-    first, second = (lowering.one_scale(tensor) for tensor in factors)
-    factor = lowering.fixed_point(np.float32(np.float32(first * second) / lowering.scale(result)))
-    low, high = (bound - lowering.zero(result) for bound in INTEGERS[result.dtype])
-    return lowering.rounded(name, *sums, bounds=(low, high), factor=factor)
+    first, second = (here.one_scale(tensor) for tensor in factors)
+    factor = here.fixed_point(np.float32(np.float32(first * second) / here.scale(result)))
+    low, high = (bound - here.zero(result) for bound in INTEGERS[result.dtype])
+    return here.rounded(name, *sums, bounds=(low, high), factor=factor)
 
 
-def _sums(lowering: Lowering, columns: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
+def _sums(here: Lowering, columns: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
     """Sums over memory and rank, plus the bias, in parts worth 65536, 256 and 1."""
-    op = lowering.op
+    op = here.op
     batch, filters, memory = columns.shape
-    lowering.require_exact(2 * memory * rank * BYTE * BYTE)
+    here.require_exact(2 * memory * rank * BYTE * BYTE)
     whole = np.zeros(filters // rank, np.int64)
     if op.input(3) is not None:
         whole = op.constant(3).astype(np.int64).reshape(-1)
@@ -83,15 +80,13 @@ def _sums(lowering: Lowering, columns: Tensor, rank: int) -> tuple[Tensor, Tenso
     units = (batch, filters // rank, rank * memory)
 
     def added(first: Tensor, second: Tensor) -> Tensor:
-        products = lowering.reshape(lowering.add("MUL", first, second), units)
-        return lowering.reduce("SUM", products, keep_dims=False)
+        products = here.reshape(here.add("MUL", first, second), units)
+        return here.reduce("SUM", products, keep_dims=False)
 
-    ages = lowering.reshape(lowering.centered(op.operand(2)), (1, filters, memory))
-    (high, low), (old_high, old_low) = bytes_of(lowering, columns), bytes_of(lowering, ages)
+    ages = here.reshape(here.centered(op.operand(2)), (1, filters, memory))
+    (high, low), (old_high, old_low) = bytes_of(here, columns), bytes_of(here, ages)
     return (
-        lowering.add("tflgpu.add_exact", added(high, old_high), lowering.constant(upper)),
-        lowering.add("tflgpu.add_exact", added(high, old_low), added(low, old_high)),
-        lowering.add(
-            "tflgpu.add_exact", added(low, old_low), lowering.constant(whole - (upper << 16))
-        ),
+        here.add("tflgpu.add_exact", added(high, old_high), here.constant(upper)),
+        here.add("tflgpu.add_exact", added(high, old_low), added(low, old_high)),
+        here.add("tflgpu.add_exact", added(low, old_low), here.constant(whole - (upper << 16))),
     )

@@ -20,8 +20,8 @@ def _logistic(x: Array) -> Array:
     return np.asarray(powers / (1 + powers))
 
 
-def _gelu(x: Array, lowering: Lowering) -> Array:
-    if lowering.op.attrs.get("approximate"):
+def _gelu(x: Array, here: Lowering) -> Array:
+    if here.op.attrs.get("approximate"):
         inner = np.float32(0.79788456) * (x + np.float32(0.044715) * x * x * x)
         return np.asarray(
             np.float32(0.5) * x * (1 + np.tanh(inner, dtype=np.float64).astype(np.float32))
@@ -29,26 +29,26 @@ def _gelu(x: Array, lowering: Lowering) -> Array:
     return np.asarray(np.float32(0.5) * x * (1 + np.vectorize(erf)(x * np.float32(0.70710678))))
 
 
-def _gelu_of_int16(x: Array, lowering: Lowering) -> Array:
+def _gelu_of_int16(x: Array, here: Lowering) -> Array:
     """LiteRT's own, in float32, where XNNPACK has erf."""
     x = x.astype(np.float32)
-    if lowering.op.attrs.get("approximate"):
-        return _gelu(x, lowering)
+    if here.op.attrs.get("approximate"):
+        return _gelu(x, here)
     places = x * np.float32(-0.70710678)
     return np.asarray(np.float32(0.5) * x * np.vectorize(erfc)(places).astype(np.float32))
 
 
 NEAREST_EVEN: dict[str, Function] = {
-    "ELU": lambda x, lowering: np.where(x < 0, np.expm1(x), x),
+    "ELU": lambda x, here: np.where(x < 0, np.expm1(x), x),
     "GELU": _gelu,
-    "LOGISTIC": lambda x, lowering: _logistic(x),
-    "TANH": lambda x, lowering: np.tanh(x),
+    "LOGISTIC": lambda x, here: _logistic(x),
+    "TANH": lambda x, here: np.tanh(x),
 }
 """Functions that XNNPACK has tables of: scaled, moved by the zero point, rounded to even."""
 
 HALF_AWAY: dict[str, Function] = {
-    "EXP": lambda x, lowering: np.exp(x),
-    "LOG": lambda x, lowering: np.log(x),
+    "EXP": lambda x, here: np.exp(x),
+    "LOG": lambda x, here: np.log(x),
 }
 """Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
 
@@ -56,72 +56,72 @@ BY_LINES: dict[str, tuple[Function, int | None]] = {
     "EXP": (HALF_AWAY["EXP"], None),
     "GELU": (_gelu_of_int16, None),
     "LOG": (HALF_AWAY["LOG"], INTEGERS["int16"][0]),
-    "RSQRT": (lambda x, lowering: 1 / np.sqrt(x.astype(np.float32)), INTEGERS["int16"][1]),
+    "RSQRT": (lambda x, here: 1 / np.sqrt(x.astype(np.float32)), INTEGERS["int16"][1]),
 }
 """Functions of int16 that LiteRT draws as lines, and their result for 0 and negative numbers."""
 
 
 @lowers(*NEAREST_EVEN, *HALF_AWAY)
-def table(lowering: Lowering) -> Tensor:
+def table(here: Lowering) -> Tensor:
     """What the function gives for each of the integers."""
-    source, result = lowering.op.operand(0), lowering.op.output
+    source, result = here.op.operand(0), here.op.output
     if source.dtype == "int16":
-        return look_up(lowering, int16_entries(lowering))
-    zero = lowering.zero(result)
+        return look_up(here, int16_entries(here))
+    zero = here.zero(result)
     low, high = INTEGERS[result.dtype]
     with np.errstate(all="ignore"):
-        x = integers(lowering) * lowering.scale(source)
-        inverse = np.float32(1) / lowering.scale(result)
-        if lowering.op.name in NEAREST_EVEN:
-            y = NEAREST_EVEN[lowering.op.name](x, lowering).astype(np.float32)
+        x = integers(here) * here.scale(source)
+        inverse = np.float32(1) / here.scale(result)
+        if here.op.name in NEAREST_EVEN:
+            y = NEAREST_EVEN[here.op.name](x, here).astype(np.float32)
             rounded = np.rint(y * inverse + np.float32(zero))
         else:
-            y = HALF_AWAY[lowering.op.name](x, lowering).astype(np.float32)
+            y = HALF_AWAY[here.op.name](x, here).astype(np.float32)
             rounded = half_away(y * inverse) + zero
         entries = np.clip(np.nan_to_num(rounded, nan=low), low, high) - zero
-    return look_up(lowering, entries)
+    return look_up(here, entries)
 
 
-def integers(lowering: Lowering) -> Array:
+def integers(here: Lowering) -> Array:
     """All centered integers that the operand can have, in order."""
-    low, high = INTEGERS[lowering.op.operand(0).dtype]
-    zero = lowering.zero(lowering.op.operand(0))
+    low, high = INTEGERS[here.op.operand(0).dtype]
+    zero = here.zero(here.op.operand(0))
     return np.arange(low - zero, high - zero + 1, dtype=np.float32)
 
 
-def int16_entries(lowering: Lowering) -> Array:
+def int16_entries(here: Lowering) -> Array:
     """What a function of int16 gives for each integer, of shape [65536]; zero points are 0."""
-    if lowering.op.name in BY_LINES:
-        return _by_lines(lowering)
-    if lowering.op.name not in INT16_FUNCTIONS:
-        raise lowering.declined("LiteRT does not compute it for int16")
-    function = INT16_FUNCTIONS[lowering.op.name]
-    steps = float(lowering.scale(lowering.op.operand(0))) * 2.0**12
+    if here.op.name in BY_LINES:
+        return _by_lines(here)
+    if here.op.name not in INT16_FUNCTIONS:
+        raise here.declined("LiteRT does not compute it for int16")
+    function = INT16_FUNCTIONS[here.op.name]
+    steps = float(here.scale(here.op.operand(0))) * 2.0**12
     # LiteRT takes factors that 32 bits cannot hold, and those cut off to 0, for these scales.
     if 3 * steps >= 2**31:
         steps = 1.0
     elif 3 * steps * 2**31 < 1:
         steps = function.exact_steps[-1]
     if steps in function.exact_steps:
-        return function.exact(integers(lowering).astype(np.int64) * int(steps))
+        return function.exact(integers(here).astype(np.int64) * int(steps))
     factor, shift = 3 * steps, 0
     while factor <= 32767 / 2 and shift <= 30:
         factor, shift = 2 * factor, shift + 1
-    scaled = wrapped(integers(lowering).astype(np.int64) * int(factor))
+    scaled = wrapped(integers(here).astype(np.int64) * int(factor))
     return function.lines((scaled + ((1 << shift) >> 1)) >> shift)
 
 
-def _by_lines(lowering: Lowering) -> Array:
-    source, result = lowering.op.operand(0), lowering.op.output
-    if result.dtype != "int16" or lowering.zero(source) or lowering.zero(result):
-        raise lowering.declined("its operand is int16, but a zero point is not 0 or its result not")
+def _by_lines(here: Lowering) -> Array:
+    source, result = here.op.operand(0), here.op.output
+    if result.dtype != "int16" or here.zero(source) or here.zero(result):
+        raise here.declined("its operand is int16, but a zero point is not 0 or its result not")
     least, most = (np.float32(n) for n in INTEGERS["int16"])
-    scale, step = lowering.scale(source), lowering.scale(result)
-    exact, bound = BY_LINES[lowering.op.name]
+    scale, step = here.scale(source), here.scale(result)
+    exact, bound = BY_LINES[here.op.name]
 
     def function(values: Array) -> Array:
         x = values.astype(np.float64)
-        y = exact(x, lowering)
+        y = exact(x, here)
         return y if bound is None else np.where(x <= 0, np.float64(step * np.float32(bound)), y)
 
     inverse = np.float32(65536) / np.float32(most * step - least * step)
@@ -131,29 +131,29 @@ def _by_lines(lowering: Lowering) -> Array:
         )
 
 
-def look_up(lowering: Lowering, entries: Array) -> Tensor:
+def look_up(here: Lowering, entries: Array) -> Tensor:
     """Finish with a table of centered results, one for each of the operand's integers."""
-    source = lowering.op.operand(0)
-    content = constant(f"{lowering.op.output.name}/table", np.asarray(entries, np.float32))
-    offset = lowering.zero(source) - INTEGERS[source.dtype][0]
-    return lowering.add("tflgpu.look_up", lowering.centered(source), content, offset=offset)
+    source = here.op.operand(0)
+    content = constant(f"{here.op.output.name}/table", np.asarray(entries, np.float32))
+    offset = here.zero(source) - INTEGERS[source.dtype][0]
+    return here.add("tflgpu.look_up", here.centered(source), content, offset=offset)
 
 
 @lowers("NEG")
-def negate(lowering: Lowering) -> Tensor:
+def negate(here: Lowering) -> Tensor:
     """Of the stored integers, disregarding scales; the least one has no negative and stays."""
-    source, result = lowering.op.operand(0), lowering.op.output
+    source, result = here.op.operand(0), here.op.output
     if source.dtype == "uint8":
-        raise lowering.declined("LiteRT does not negate uint8")
-    stored = integers(lowering) + lowering.zero(source)
+        raise here.declined("LiteRT does not negate uint8")
+    stored = integers(here) + here.zero(source)
     low, _ = INTEGERS[result.dtype]
-    return look_up(lowering, np.where(stored == low, low, -stored) - lowering.zero(result))
+    return look_up(here, np.where(stored == low, low, -stored) - here.zero(result))
 
 
 @lowers("SQRT")
-def square_root(lowering: Lowering) -> Tensor:
+def square_root(here: Lowering) -> Tensor:
     """Divided by the result's scale, and cut off towards zero."""
     with np.errstate(invalid="ignore"):
-        roots = np.sqrt(integers(lowering) * lowering.scale(lowering.op.operand(0)))
-    quotients = np.nan_to_num(roots / lowering.scale(lowering.op.output))
-    return look_up(lowering, np.clip(np.trunc(quotients), *lowering.bounds(lowering.op.output)))
+        roots = np.sqrt(integers(here) * here.scale(here.op.operand(0)))
+    quotients = np.nan_to_num(roots / here.scale(here.op.output))
+    return look_up(here, np.clip(np.trunc(quotients), *here.bounds(here.op.output)))
