@@ -1,8 +1,7 @@
 """The pipeline: from a model file to a compiled model, stage by stage."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -30,8 +29,8 @@ from .errors import (
 from .events import Event
 from .fixed_sizes import with_sizes
 from .frontend.metadata import read_metadata
-from .frontend.model_file import Model, fingerprint
-from .ir import Graph, Op, Tensor
+from .frontend.model_file import Identity, Model, fingerprint
+from .ir import Graph, Op
 from .litert.fallback import LitertShapes, chosen_by_user, hand_over, in_order
 from .litert.parts import host, named_operators
 from .memory.allocation import allocate
@@ -48,7 +47,8 @@ from .rewrites.rewrite import check
 from .select.conversions import insert_conversions
 from .select.kept import keep, kept_operators
 from .select.legality import Candidates, candidates, finding
-from .select.storage import Choice, choose_storage
+from .select.selected import Selected
+from .select.storage import choose_storage
 from .select.supported import unsupported
 from .sizing.sizes import Sizing, size_operators
 from .sizing.tuning_table import TableSizing, digest, read_table
@@ -69,28 +69,9 @@ def unobserved(stage: str, graph: Graph) -> None:
     """An `Observer` that does nothing."""
 
 
-@dataclass(frozen=True)
-class Selected:
-    """A rewritten graph with an implementation per operator and a storage per tensor."""
-
-    graph: Graph
-    candidates: Mapping[Op, Candidates]
-    """Implementations of each operator, conversions not included."""
-    choice: Choice
-    """The implementation chosen for each operator, conversions included."""
-    storages: Mapping[Tensor, str]
-    """The storage of each tensor that is not a constant."""
-    events: Sequence[Event]
-    """Rewrites applied and declined."""
-    fallback: tuple[Finding, ...]
-    """Operators that run on LiteRT."""
-    operators: int
-    """Number of operators in the model file."""
-
-
 def build(model: Model, options: Options, progress: Progress = silent) -> CompiledModel:
     """Compile a model in memory. Raises what `tflgpu.compile` raises, except for the cache."""
-    digest = fingerprint(model)
+    identity = Identity.of(model)
     table = read_table(Path(options.tuning)) if options.tuning else None
     target = target_of(options)
     sizing = TableSizing(table, target) if table else Sizing()
@@ -98,14 +79,14 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
 
     def attempt(unfit: Unfit) -> CompiledModel:
         chosen = (select(model, choice, target, progress, unfit=unfit) for choice in choices)
-        name = _name(model)
-        return generate_plan(chosen, options, target, name, digest, sizing, progress, choices)
+        return generate_plan(chosen, options, target, identity, sizing, progress, choices)
 
     compiled = fitting(options, attempt)
     metadata, fault = _metadata(model)
-    if fingerprint(model) != digest:
-        name = compiled.plan.model
-        raise ModelFileError(f"{name} changed while it was being compiled; compile it again")
+    if fingerprint(model) != identity.fingerprint:
+        raise ModelFileError(
+            f"{identity.name} changed while it was being compiled; compile it again"
+        )
     if fault:
         tell(TflgpuWarning(f"the model's metadata is ignored: {fault}"))
     return replace(compiled, plan=replace(compiled.plan, metadata=metadata))
@@ -194,7 +175,7 @@ def select(
     storages = insert_conversions(graph, choice, target)
     # A conversion may have become part of the operator before it.
     legal = {op: found for op, found in legal.items() if op in choice}
-    return Selected(graph, legal, choice, storages, events, fallback, operators)
+    return Selected(graph, choice, storages, operators, legal, events, fallback)
 
 
 def _legal(graph: Graph, target: Target) -> dict[Op, Candidates]:
@@ -211,34 +192,29 @@ def generate_plan(
     chosen: Iterable[Selected],
     options: Options,
     target: Target,
-    name: str,
-    fingerprint: str,
+    identity: Identity,
     sizing: Sizing,
     progress: Progress = silent,
     choices: Sequence[Options] = (),
 ) -> CompiledModel:
-    """Run the stages after `select` for each choice.
-
-    `name` and `fingerprint` are those of the model file. `choices` are the options of each, if
-    there are several.
+    """Run the stages after `select` for each choice, whose options are `choices` if there are
+    several. `identity` is that of the model file.
     """
     weights = Weights(target.device.alignment)
     several = len(choices) > 1
     emitted = []
     for selected in chosen:
-        emitted.append(
-            _emit(selected, weights, options, target, name, fingerprint, sizing, progress)
-        )
+        emitted.append(_emit(selected, weights, options, target, sizing, progress))
         if several and _keeps_state(selected.graph):
             raise OptionError(
-                f"{name} keeps variables from run to run, which would be those of one signature or "
-                f"choice of input_shapes alone; compile each by itself"
+                f"{identity.name} keeps variables from run to run, which would be those of one "
+                f"signature or choice of input_shapes alone; compile each by itself"
             )
     # Two tables with the same entries for this model must give the same plan, so the plan records
     # the entries and not the path.
     used = digest(sizing.used)
     recorded = [replace(choice, tuning=used) for choice in choices or [options]]
-    return complete(emitted, weights, recorded, replace(options, tuning=used))
+    return complete(emitted, weights, identity, recorded, replace(options, tuning=used))
 
 
 def _keeps_state(graph: Graph) -> bool:
@@ -253,8 +229,6 @@ def _emit(
     weights: Weights,
     options: Options,
     target: Target,
-    name: str,
-    fingerprint: str,
     sizing: Sizing,
     progress: Progress,
 ) -> CompiledModel:
@@ -269,24 +243,9 @@ def _emit(
     total = len(graph)
     done = iter(range(1, total + 1))
     kernels = generate(
-        arrangement.order,
-        target,
-        allocation,
-        lambda: progress("render", next(done), total),
+        arrangement.order, target, allocation, lambda: progress("render", next(done), total)
     )
-    return emit(
-        graph,
-        kernels,
-        allocation,
-        weights,
-        options,
-        name,
-        fingerprint,
-        [*selected.events, *arrangement.events],
-        selected.fallback,
-        selected.operators,
-        len(sizing.used),
-    )
+    return emit(selected, kernels, allocation, weights, options, len(sizing.used))
 
 
 def target_of(options: Options) -> Target:
@@ -304,12 +263,6 @@ def _check_passes(disabled: Sequence[str]) -> None:
             raise OptionError(f"no pass {name!r}; choose one of {', '.join(known)}")
         if known[name].required:
             raise OptionError(f"the pass {name} cannot be left out: later stages rely on it")
-
-
-def _name(model: Model) -> str:
-    """The model's file name as valid Unicode, which a file name need not be."""
-    name = "model" if isinstance(model, bytes) else Path(model).name
-    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _metadata(model: Model) -> tuple[str, ModelError | None]:

@@ -8,6 +8,7 @@ from ...runtime.plan.file import to_bytes
 from ...runtime.plan.records import Plan, Specialization
 from ...runtime.plan.seal import sealed
 from ..errors import OptionError
+from ..frontend.model_file import Identity
 from ..options import Options
 from .compiled_model import CompiledModel
 from .facts import stated
@@ -15,12 +16,16 @@ from .weights import Weights
 
 
 def complete(
-    emitted: Sequence[CompiledModel], weights: Weights, choices: Sequence[Options], options: Options
+    emitted: Sequence[CompiledModel],
+    weights: Weights,
+    identity: Identity,
+    choices: Sequence[Options],
+    options: Options,
 ) -> CompiledModel:
     """The model for the first of several choices, with its specializations for the others.
 
-    `weights` hold the constants of all of them. OptionError if two choices of a signature lead to
-    the same shapes.
+    `weights` hold the constants of all of them; `identity` is that of the model file. OptionError
+    if two choices of a signature lead to the same shapes.
     """
     content = memoryview(weights.data).toreadonly()
     digest = hashlib.sha256(content).digest()
@@ -28,6 +33,8 @@ def complete(
     for model, chosen in zip(emitted, choices, strict=True):
         plan = replace(
             model.plan,
+            model=identity.name,
+            fingerprint=identity.fingerprint,
             signature=chosen.signature_key,
             options=_recorded(model.plan, chosen),
             weights_size=content.nbytes,

@@ -1,17 +1,14 @@
 """The plan for one choice of input shapes, assembled from the results of all stages."""
 
 import json
-from collections.abc import Sequence
 
 from ...runtime.plan.records import Memory, Plan
 from ..codegen.generate import Kernels
 from ..codegen.persistent import merge
 from ..codegen.translate import translate
-from ..errors import Finding
-from ..events import Event
-from ..ir import Graph
 from ..memory.allocation import Allocation
 from ..options import Options
+from ..select.selected import Selected
 from ..version import compiler_version
 from .compiled_model import CompiledModel
 from .dispatches import dispatches, index_checks
@@ -21,25 +18,20 @@ from .weights import Weights
 
 
 def emit(
-    graph: Graph,
+    selected: Selected,
     kernels: Kernels,
     allocation: Allocation,
     weights: Weights,
     options: Options,
-    name: str,
-    fingerprint: str,
-    events: Sequence[Event] = (),
-    fallback: Sequence[Finding] = (),
-    operators: int = 0,
-    tuned: int = 0,
+    tuned: int,
 ) -> CompiledModel:
-    """Assemble a model, whose constants are added to `weights`; `complete` adds these to it.
+    """Assemble a model, whose constants are added to `weights`; `complete` adds these to it, and
+    which model file it is for.
 
-    `name` and `fingerprint` are those of the model file. `operators` is the number of operators in
-    the file, `tuned` the number of kernels with sizes from a tuning table. ToolError if a program
-    that the target needs is not installed.
+    `tuned` is the number of kernels with sizes from a tuning table. ToolError if a program that the
+    target needs is not installed.
     """
-    device = allocation.target.device
+    graph, events = selected.graph, (*selected.events, *allocation.arrangement.events)
     weights = weights.continued(graph.release)
     dispatched = dispatches(kernels, allocation, weights)
     checks = tuple(index_checks(kernels, allocation, weights))
@@ -54,9 +46,9 @@ def emit(
         compiler=compiler_version(),
         target=options.target,
         precision=options.precision,
-        profile=device.name,
-        model=name,
-        fingerprint=fingerprint,
+        profile=allocation.target.device.name,
+        model="",
+        fingerprint="",
         options="",
         passes=json.dumps([event.as_dict() for event in events]),
         inputs=inputs(graph),
@@ -80,8 +72,8 @@ def emit(
         shipped.sources,
         memoryview(b""),
         {**shipped.companions, **host.contents},
-        tuple(events),
-        tuple(fallback),
-        operators,
+        events,
+        selected.fallback,
+        selected.operators,
         tuned,
     )

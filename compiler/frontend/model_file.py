@@ -1,11 +1,14 @@
 """An open .tflite file: its header, and the tables that all its subgraphs share."""
 
+from __future__ import annotations
+
 import hashlib
 import mmap
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -59,6 +62,21 @@ def fingerprint(model: Model) -> str:
         while content := file.read(CHUNK):
             digest.update(content)
     return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a plan says of the model file that it is for."""
+
+    name: str
+    """The file's name as valid Unicode, which a file name need not be."""
+    fingerprint: str
+
+    @classmethod
+    def of(cls, model: Model) -> Identity:
+        """ModelError if the file cannot be read or is empty."""
+        name = os.fsencode(os.path.basename(name_of(model))).decode("utf-8", "replace")
+        return cls(name, fingerprint(model))
 
 
 @contextmanager

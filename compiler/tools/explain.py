@@ -8,12 +8,11 @@ from pathlib import Path
 from ..codegen.binding import computes_in_half
 from ..errors import Finding, UnsupportedError
 from ..events import Event
-from ..frontend.model_file import Model
+from ..frontend.model_file import Identity, Model
 from ..ir import Graph, Origin
 from ..options import Options
 from ..pipeline import (
     Observer,
-    Selected,
     Unfit,
     fitting,
     generate_plan,
@@ -22,6 +21,7 @@ from ..pipeline import (
     unobserved,
 )
 from ..progress import Progress
+from ..select.selected import Selected
 from ..sizing.sizes import SizedOp, Sizing, size_operators
 from ..target import Target
 
@@ -125,7 +125,7 @@ def explain(
         selected = select(model, options, target, progress, observe, events, unfit)
         sized = size_operators(selected.graph, selected.choice, target)
         choices = tuple(implementation_choices(selected, sized, target))
-        compiled = generate_plan([selected], options, target, "model", "", Sizing(), progress)
+        compiled = generate_plan([selected], options, target, Identity("", ""), Sizing(), progress)
         return Explanation(
             target.device.name,
             operators,

@@ -23,7 +23,7 @@ from ..choices import each_choice
 from ..devices.attached import attached_device, select_device
 from ..emit.compiled_model import CompiledModel
 from ..errors import OptionError
-from ..frontend.model_file import Model
+from ..frontend.model_file import Identity, Model
 from ..ir import FusedOp, Graph, Op, Origin, Tensor, copies
 from ..ops import Implementation
 from ..ops.base import Tile, TileLimits, TileShape, WorkGroup
@@ -31,6 +31,7 @@ from ..options import Options
 from ..progress import Progress, silent
 from ..scratch import scratch_folder
 from ..select.conversions import insert_conversions
+from ..select.selected import Selected
 from ..select.storage import Choice
 from ..sizing.sizes import Sizes, Sizing, build_launches
 from ..sizing.tuning_table import Table, Timing, read_table, signature, write_table
@@ -266,10 +267,10 @@ def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
         wanted[graph.add(_copy(op, inputs, number))] = size
     choice: Choice = dict.fromkeys(wanted, subject.implementation)
     storages = insert_conversions(graph, choice, target)
-    selected = pipeline.Selected(graph, {}, choice, storages, (), (), len(sizes))
-    content = hashlib.sha256(graph.name.encode()).hexdigest()
+    selected = Selected(graph, choice, storages, len(sizes), {})
+    identity = Identity(graph.name, hashlib.sha256(graph.name.encode()).hexdigest())
     fixed = _FixedSizes(wanted)
-    return pipeline.generate_plan([selected], options, target, graph.name, content, fixed)
+    return pipeline.generate_plan([selected], options, target, identity, fixed)
 
 
 def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:

@@ -31,10 +31,12 @@ from ....runtime.plan.records import Dispatch
 from ....runtime.typed_json import typed
 from ... import pipeline
 from ...emit.compiled_model import CompiledModel
+from ...frontend.model_file import Identity
 from ...ir import Array, Graph, Op, Origin, Tensor
 from ...ops.base import SLICED, Implementation, Launch
 from ...options import Options
 from ...scratch import scratch_folder
+from ...select.selected import Selected
 from ...select.storage import Choice
 from ...sizing.sizes import Sizing
 from ...target import Target
@@ -149,10 +151,10 @@ def compile_dispatches(target: Target) -> CompiledModel:
 
 def _compiled(graph: Graph, choice: Choice, target: Target) -> CompiledModel:
     storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
-    selected = pipeline.Selected(graph, {}, choice, storages, (), (), len(graph))
-    content = hashlib.sha256(graph.name.encode()).hexdigest()
+    selected = Selected(graph, choice, storages, len(graph), {})
+    identity = Identity(graph.name, hashlib.sha256(graph.name.encode()).hexdigest())
     options = Options(target=target.language.name)
-    return pipeline.generate_plan([selected], options, target, graph.name, content, Sizing())
+    return pipeline.generate_plan([selected], options, target, identity, Sizing())
 
 
 def measure(device: str, target: Target) -> Roofline:
