@@ -6,11 +6,12 @@ They move blocks of pixels to channels or batches, and back.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from ..language import TRUE, Expression, Operand, every, expression
+from ..language import TRUE, Expression, Operand, expression
 from ..target import Target
 from .base import (
     ANY,
@@ -41,10 +42,9 @@ class Source:
     inside: Expression = TRUE
 
 
-Place = tuple[Expression, Expression, Expression, Expression]
-
-Find = Callable[[Op, Place, int], Source]
-"""The `Source` of the output element at (batch, row, column, channel).
+Find = Callable[[Op, Any, int], Source]
+"""The `Source` of the output element at (batch, row, column, channel), which are expressions of
+kernels or arrays.
 
 The last argument is the unit of channel coordinates, in channels: 1, or a whole slice.
 """
@@ -76,7 +76,7 @@ def _infer_to_depth(op: Op) -> list[Shape]:
     return [(batch, height // n, width // n, channels * n * n)]
 
 
-def _to_depth(op: Op, at: Place, unit: int) -> Source:
+def _to_depth(op: Op, at: Any, unit: int) -> Source:
     n, channels = _block(op), op.operand(0).shape[3] // unit
     batch, row, column, channel = at
     return Source(
@@ -96,7 +96,7 @@ def _infer_to_space(op: Op) -> list[Shape]:
     return [(batch, height * n, width * n, channels // (n * n))]
 
 
-def _to_space(op: Op, at: Place, unit: int) -> Source:
+def _to_space(op: Op, at: Any, unit: int) -> Source:
     n, channels = _block(op), op.output.shape[3] // unit
     batch, row, column, channel = at
     block = row % n * n + column % n
@@ -128,15 +128,15 @@ def _infer_to_batch(op: Op) -> list[Shape]:
     return _without_columns(op, (batch * rows * columns, *pixels, channels))
 
 
-def _to_batch(op: Op, at: Place, unit: int) -> Source:
+def _to_batch(op: Op, at: Any, unit: int) -> Source:
     (rows,), (columns,) = _table(op, 1)
     (top, _), (left, _) = _table(op, 2)
-    images, height, width, _ = op.operand(0).shape
+    images, height, width, _ = _with_columns(op)
     batch, row, column, channel = at
     down = row * rows + batch // (images * columns) - top
     block_column = batch // images % columns
     across = column * columns + block_column - left
-    inside = every(down >= 0, down < height, across >= 0, across < width)
+    inside = (down >= 0) & (down < height) & (across >= 0) & (across < width)
     padded = any(sum(pad) for pad in _table(op, 2))
     return Source(batch % images, down, across, channel, inside if padded else TRUE)
 
@@ -156,7 +156,7 @@ def _infer_from_batch(op: Op) -> list[Shape]:
     return _without_columns(op, (batch // (rows * columns), *sizes, channels))
 
 
-def _from_batch(op: Op, at: Place, unit: int) -> Source:
+def _from_batch(op: Op, at: Any, unit: int) -> Source:
     (rows,), (columns,) = _table(op, 1)
     (top, _), (left, _) = _table(op, 2)
     batch, row, column, channel = at
@@ -206,64 +206,33 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
     )
 
 
-# -- in numpy ---------------------------------------------------------------------------------
+def _reference(find: Find) -> Reference:
+    """The operator in numpy, which finds its elements where the kernels do."""
+
+    def reference(op: Op, x: Array, *others: Array) -> Array:
+        shape = op.output.shape
+        if not x.size:
+            return np.zeros(shape, x.dtype)
+        image = x.reshape(_with_columns(op))
+        sizes = shape if len(shape) == 4 else (*shape[:2], 1, shape[2])
+        found: Any = find(op, np.indices(sizes, sparse=True), 1)
+        places = zip(
+            (found.batch, found.row, found.column, found.channel), image.shape, strict=True
+        )
+        moved = image[tuple(np.clip(place, 0, size - 1) for place, size in places)]
+        padded = moved if found.inside is TRUE else np.where(found.inside, moved, 0)
+        return np.broadcast_to(padded, sizes).reshape(shape)
+
+    return reference
 
 
-def _reference_to_depth(op: Op, x: Array) -> Array:
-    (batch, height, width, channels), n = x.shape, _block(op)
-    cut = x.reshape(batch, height // n, n, width // n, n, channels)
-    return cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)
-
-
-def _reference_to_space(op: Op, x: Array) -> Array:
-    (batch, height, width, _), n = x.shape, _block(op)
-    cut = x.reshape(batch, height, width, n, n, -1)
-    return cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)
-
-
-def _reference_to_batch(op: Op, x: Array, *others: Array) -> Array:
-    (rows,), (columns,) = _table(op, 1)
-    image = x.reshape(_with_columns(op))
-    padded = np.pad(image, [(0, 0), *map(tuple, _table(op, 2)), (0, 0)])
-    batch, height, width, channels = padded.shape
-    cut = padded.reshape(batch, height // rows, rows, width // columns, columns, channels)
-    return cut.transpose(2, 4, 0, 1, 3, 5).reshape(op.output.shape)
-
-
-def _reference_from_batch(op: Op, x: Array, *others: Array) -> Array:
-    (rows,), (columns,) = _table(op, 1)
-    (top, bottom), (left, right) = _table(op, 2)
-    _, height, width, channels = _with_columns(op)
-    cut = x.reshape(rows, columns, -1, height, width, channels)
-    whole = cut.transpose(2, 3, 0, 4, 1, 5).reshape(-1, height * rows, width * columns, channels)
-    down, across = height * rows - bottom, width * columns - right
-    return whole[:, top:down, left:across].reshape(op.output.shape)
-
-
-def _define(
-    signature: str,
-    infer: Callable[[Op], list[Shape]],
-    find: Find,
-    reference: Reference,
-    versions: int,
-) -> None:
-    traits = Traits(always, moves=True, range=among_operands)
+def _define(signature: str, infer: Callable[[Op], list[Shape]], find: Find, versions: int) -> None:
+    reference, traits = _reference(find), Traits(always, moves=True, range=among_operands)
     define(signature, infer, _kernels(find), reference, ANY, versions=versions, traits=traits)
 
 
-_define(
-    "BATCH_TO_SPACE_ND x:T block:integer crops:integer -> y:T",
-    _infer_from_batch,
-    _from_batch,
-    _reference_from_batch,
-    versions=4,
-)
-_define("DEPTH_TO_SPACE x:T -> y:T", _infer_to_space, _to_space, _reference_to_space, versions=2)
-_define(
-    "SPACE_TO_BATCH_ND x:T block:integer crops:integer -> y:T",
-    _infer_to_batch,
-    _to_batch,
-    _reference_to_batch,
-    versions=4,
-)
-_define("SPACE_TO_DEPTH x:T -> y:T", _infer_to_depth, _to_depth, _reference_to_depth, versions=2)
+_BLOCKS = "x:T block:integer crops:integer -> y:T"
+_define(f"BATCH_TO_SPACE_ND {_BLOCKS}", _infer_from_batch, _from_batch, versions=4)
+_define("DEPTH_TO_SPACE x:T -> y:T", _infer_to_space, _to_space, versions=2)
+_define(f"SPACE_TO_BATCH_ND {_BLOCKS}", _infer_to_batch, _to_batch, versions=4)
+_define("SPACE_TO_DEPTH x:T -> y:T", _infer_to_depth, _to_depth, versions=2)
