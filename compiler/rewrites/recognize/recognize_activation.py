@@ -12,7 +12,7 @@ from typing import Any
 from ...ir import Graph, Op, Tensor
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
-from .region import leading_to, needed_outside, remove_region
+from .region import leading_to, remove_region, used_elsewhere
 
 _SIZE = "ABS(1 x)"
 _POWER = f"EXP(-1 {_SIZE} {_SIZE})"
@@ -88,9 +88,9 @@ def _recognize(graph: Graph, x: Tensor) -> Iterator[Attempt]:
         if found is None:
             continue
         region = leading_to(graph, op, opened)
-        needed = needed_outside(graph, region, op)
-        yield Attempt(region, None if needed is None else f"{needed.name} is also used elsewhere")
-        if needed is None:
+        reason = used_elsewhere(graph, region, op)
+        yield Attempt(region, reason)
+        if reason is None:
             name, attrs = found
             remove_region(graph, region)
             graph.add(Op(name, (x,), (op.output,), dict(attrs), op.index))

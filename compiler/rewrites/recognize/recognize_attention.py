@@ -36,7 +36,7 @@ from ..rewrite import Attempt, graph_rewrite
 from .attention_masks import Mask, hiding, number, sum_of_masks
 from .attention_operands import Operand, four_axes, operand_of, part_of, without_ones
 from .moved_elements import followers, sources
-from .region import needed_outside
+from .region import used_elsewhere
 
 
 @dataclass(frozen=True)
@@ -203,11 +203,9 @@ def _with_batch(
     region += joined
     masked = bool(scores.masks)
     reason = unsuited(q.heads, k.heads, v.heads, bool(joined), masked, target)
+    reason = reason or used_elsewhere(graph, region, region[-1])
     if reason is not None:
         return reason
-    needed = needed_outside(graph, region, region[-1])
-    if needed is not None:
-        return f"{needed.name} is also used elsewhere"
     scale = scores.scale * q.factor * k.factor
     return Attention(batch, heads, q, k, v, scores, scale, tuple(region), bool(joined))
 

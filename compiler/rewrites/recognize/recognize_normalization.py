@@ -21,7 +21,7 @@ from ...ops.reduce import axes
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
-from .region import leading_to, needed_outside
+from .region import also_used, leading_to, used_elsewhere
 from .regrouped import Regrouped, regrouped
 
 ARITHMETIC = frozenset(["ADD", "BROADCAST_TO", "DIV", "MUL", "NEG", "SUB"])
@@ -161,11 +161,9 @@ def _applied(graph: Graph, variance: Op, statistics: Statistics) -> Normalizatio
             form = _form(terms, statistics)
             if form is not None:
                 region = leading_to(graph, op, opened | statistics.ops)
-                needed = needed_outside(graph, region, op)
-                needed = needed or _read_again(graph, form, region)
-                if needed is not None:
-                    return Attempt((variance, op), f"{needed.name} is also used elsewhere")
-                return Normalization(op, form, statistics)
+                reason = used_elsewhere(graph, region, op) or _read_again(graph, form, region)
+                found = Normalization(op, form, statistics)
+                return found if reason is None else Attempt((variance, op), reason)
         waiting += graph.consumers(op.output)
     return None
 
@@ -290,10 +288,10 @@ def _form(terms: list[Term], statistics: Statistics) -> Form | None:
     return Form(gains[0], rest)
 
 
-def _read_again(graph: Graph, form: Form, region: list[Op]) -> Tensor | None:
-    """A result inside the region that is also a factor or summand of the normalized values."""
+def _read_again(graph: Graph, form: Form, region: list[Op]) -> str | None:
+    """Whether a result inside the region is also a factor or summand of the normalized values."""
     factors = (*form.gain, *(tensor for _, product in form.rest for tensor in product))
-    return next((tensor for tensor in factors if graph.producer(tensor) in region), None)
+    return next((also_used(tensor) for tensor in factors if graph.producer(tensor) in region), None)
 
 
 def _without(factors: tuple[Tensor, ...], *taken: Tensor) -> tuple[Tensor, ...]:

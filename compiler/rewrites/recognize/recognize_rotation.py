@@ -23,7 +23,7 @@ from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, graph_rewrite
 from .moved_elements import LARGEST, moved
-from .region import needed_outside
+from .region import used_elsewhere
 
 HEADS_FIRST = (0, 2, 1, 3)
 """The axes of rows of heads with the heads brought before the rows."""
@@ -51,13 +51,11 @@ def recognize_rotation(graph: Graph, target: Target) -> Iterator[Attempt]:
         axis = _row_axis(found)
         if axis is None:
             continue
-        needed = needed_outside(graph, found.region, op)
-        if needed is not None:
-            yield Attempt(found.region, f"{needed.name} is also used elsewhere")
-            continue
-        yield Attempt(found.region)
-        here = Decomposition(graph, op, target)
-        here.apply(_build(here, found, axis))
+        reason = used_elsewhere(graph, found.region, op)
+        yield Attempt(found.region, reason)
+        if reason is None:
+            here = Decomposition(graph, op, target)
+            here.apply(_build(here, found, axis))
 
 
 @dataclass(frozen=True)

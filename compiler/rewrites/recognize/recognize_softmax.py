@@ -7,7 +7,7 @@ becomes   y = SOFTMAX(x) beta=1.0 axis=3                 where axis is that of t
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops.reduce import axes
 from ..rewrite import Declined, rewrite
-from .region import leading_to, needed_outside, remove_region
+from .region import leading_to, remove_region, used_elsewhere
 
 LONG_LINE = 1024
 FEW_LINES = 256
@@ -28,9 +28,8 @@ def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
         return Declined("its few long lines across rows keep a device less busy than the steps")
     values, shifting = _unshifted(graph, exponential.operand(0), axes(total))
     region = leading_to(graph, quotient, [exponential, total, quotient, *shifting])
-    needed = needed_outside(graph, region, quotient)
-    if needed is not None:
-        return Declined(f"{needed.name} is also used elsewhere")
+    if reason := used_elsewhere(graph, region, quotient):
+        return Declined(reason)
     attrs = {"beta": 1.0, "axis": axes(total)[0]}
     remove_region(graph, region)
     graph.add(Op("SOFTMAX", (values,), (quotient.output,), attrs, quotient.index))

@@ -12,10 +12,15 @@ def leading_to(graph: Graph, last: Op, known: Collection[Op]) -> list[Op]:
     return sorted(found, key=lambda op: (op.index, op is last))
 
 
-def needed_outside(graph: Graph, region: Collection[Op], last: Op) -> Tensor | None:
-    """A result in a region, other than that of `last`, that is used outside; None if none is."""
+def used_elsewhere(graph: Graph, region: Collection[Op], last: Op) -> str | None:
+    """Why a region must stay, as a result other than that of `last` is used outside; or None."""
     results = (op.output for op in region if op is not last)
-    return next((tensor for tensor in results if graph.leaves(tensor, region)), None)
+    return next((also_used(tensor) for tensor in results if graph.leaves(tensor, region)), None)
+
+
+def also_used(tensor: Tensor) -> str:
+    """The reason for which a rewrite leaves alone what computes a tensor."""
+    return f"{tensor.name} is also used elsewhere"
 
 
 def remove_region(graph: Graph, region: Collection[Op]) -> None:
