@@ -1,7 +1,9 @@
 """Operators that only move elements: slices, pads, transposes, splits and repetitions."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from ..ir import Array, Op, Shape, Tensor
@@ -11,16 +13,15 @@ from .base import (
     ANY,
     LINEAR,
     NO_TRAITS,
-    Build,
+    SLICED,
+    Grid,
     Implementation,
     Infer,
     Launch,
     Traits,
-    View,
     bhwc,
     define,
     linear_grid,
-    row_major,
     row_major_view,
     slice_count,
     sliced_grid,
@@ -32,22 +33,29 @@ Moves = Callable[[Op], Sequence[Move]]
 """The move that produces each output of an operator from its input."""
 
 
-def _sliced_view(tensor: Tensor, base: Tensor, move: Move, target: Target) -> View | str | None:
-    starts = move.block(bhwc(base.shape))
-    return None if starts is None else sliced_view(tensor, base, starts, target)
+@dataclass(frozen=True)
+class Moved:
+    """A result of an operator, and the tensor that it comes from."""
 
+    op: Op
+    result: Tensor
+    source: Tensor
+    move: Move
 
-def _row_major_view(tensor: Tensor, base: Tensor, move: Move) -> View | str | None:
-    starts = move.block(base.shape)
-    return None if starts is None else row_major_view(tensor, base, move.shape, starts)
+    def images(self) -> Source:
+        """Where elements come from, in four axes."""
+        return Source(self.move.of_images(), bhwc(self.source.shape))
 
+    def rows(self, lanes: int = 1) -> Source:
+        """Where they come from, with as few axes as slices of rows allow."""
+        return Source(*self.move.merged(self.source.shape, lanes))
 
-def _keeps_slices(move: Move, lanes: int) -> bool:
-    """Whether whole slices of the output are whole slices of the input."""
-    channel = move.axes[3]
-    if channel.fold or any(axis.of == 3 and axis.step for axis in move.axes[:3]):
-        return False
-    return channel.of == 3 and channel.step == 1 and channel.start % lanes == 0
+    def in_rows(self, template: str, grid: Grid, **variables: object) -> Launch:
+        """The launch of a kernel on row-major tensors."""
+        source, result, view = self.source, self.result, None
+        if (starts := self.move.block(source.shape)) is not None:
+            view = row_major_view(result, source, self.move.shape, starts)
+        return Launch(template, grid, {"x": source}, {"y": result}, variables=variables, view=view)
 
 
 SHORTEST_ROW = 2
@@ -68,155 +76,98 @@ FEW_ROWS = 4
 """How many rows a kernel brings side by side, at most: it stores every element by itself."""
 
 
-def _turns_few_rows(move: Move, shape: Shape, lanes: int) -> bool:
-    """Whether the last axis of the result is short, and the one before it is a row of the input."""
-    plain = all((axis.start, axis.step, axis.fold) == (0, 1, "") for axis in move.axes)
-    order = [axis.of for axis in move.axes]
-    last = len(move.shape) - 1
-    if not plain or move.fill is not None or sorted(order) != list(range(last + 1)) or last < 1:
-        return False
-    return order[-1] == last - 1 and shape[-1] % lanes == 0 and 1 < move.shape[-1] <= FEW_ROWS
+# -- images -----------------------------------------------------------------------------------
 
 
-def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Implementation, ...]:
-    """The implementations of an operator whose outputs are moves of the tensor `source` returns."""
+def _whole_images(moved: Moved, target: Target) -> str | None:
+    if moved.move.fill is not None and _pads_lanes(moved, target.lanes):
+        return "it pads single channels"
+    return _few_axes(moved, target)
 
-    def whole_images(op: Op, target: Target) -> str | None:
-        lanes = target.lanes
-        if any(
-            move.fill is not None and _pads_lanes(move, source(op), lanes) for move in moves(op)
-        ):
-            return "it pads single channels"
-        return small_rank(op, target)
 
-    def small_rank(op: Op, target: Target) -> str | None:
-        ranks = [len(source(op).shape), *(len(tensor.shape) for tensor in op.outputs)]
-        if max(ranks) > 4:
-            return f"rank {max(ranks)} is above 4"
-        if any(move.shape != t.shape for move, t in zip(moves(op), op.results, strict=True)):
-            return "it adds or drops axes"
-        return None
+def _few_axes(moved: Moved, target: Target) -> str | None:
+    rank = max(len(moved.source.shape), len(moved.result.shape))
+    if rank > 4:
+        return f"rank {rank} is above 4"
+    return None if moved.move.shape == moved.result.shape else "it adds or drops axes"
 
-    def turned(op: Op, target: Target) -> str | None:
-        if all(axis.of == place for move in moves(op) for place, axis in enumerate(move.axes)):
-            return "it keeps the order of the axes"
-        return small_rank(op, target)
 
-    def sliced(op: Op, target: Target) -> Sequence[Launch]:
-        return [
-            replace(
-                launch,
-                template="move/move.jinja",
-                variables=_by_slices(move.of_images(), bhwc(source(op).shape), target),
-                view=_sliced_view(tensor, source(op), move.of_images(), target),
-            )
-            for launch, move, tensor in zip(
-                from_linear(op, target), moves(op), op.results, strict=True
-            )
-        ]
+def _turned(moved: Moved, target: Target) -> str | None:
+    if all(axis.of == place for place, axis in enumerate(moved.move.axes)):
+        return "it keeps the order of the axes"
+    return _few_axes(moved, target)
 
-    def from_linear(op: Op, target: Target) -> Sequence[Launch]:
-        return [
-            Launch(
-                "move/move_from_linear.jinja",
-                sliced_grid(tensor.shape, target),
-                {"x": source(op)},
-                {"y": tensor},
-                variables={"source": Source(move.of_images(), bhwc(source(op).shape))},
-            )
-            for move, tensor in zip(moves(op), op.results, strict=True)
-        ]
 
-    def linear(op: Op, target: Target) -> Sequence[Launch]:
-        return [
-            Launch(
-                "move/move_linear.jinja",
-                linear_grid(prod(tensor.shape)),
-                {"x": source(op)},
-                {"y": tensor},
-                variables={"source": Source(*move.merged(source(op).shape))},
-                view=_row_major_view(tensor, source(op), move),
-            )
-            for move, tensor in zip(moves(op), op.results, strict=True)
-        ]
-
-    def merged(op: Op, target: Target) -> list[Source]:
-        """Where rows come from, with as few axes as slices of them allow."""
-        return [Source(*move.merged(source(op).shape, target.lanes)) for move in moves(op)]
-
-    def in_slices(build: Callable[[Launch, Source, Target], Launch]) -> Build:
-        def launches(op: Op, target: Target) -> Sequence[Launch]:
-            pairs = zip(linear(op, target), merged(op, target), strict=True)
-            return [build(launch, each, target) for launch, each in pairs]
-
-        return launches
-
-    def in_rows(op: Op, target: Target) -> str | None:
-        for move in (each.move for each in merged(op, target)):
-            columns = move.shape[-1] if move.shape else 1
-            if columns < (target.lanes if op.epilogue else SHORTEST_ROW):
-                return f"rows of {columns} elements are too short"
-            if sum(axis.of == len(move.shape) - 1 and axis.step != 0 for axis in move.axes) > 1:
-                return "the elements of a row are not at equal distances"
-        return no_row_slices(op, target, op.epilogue_inputs, source(op))
-
-    def in_short_rows(op: Op, target: Target) -> str | None:
-        for each in merged(op, target):
-            if isinstance(along := _short_rows(each, target.lanes), str):
-                return along
-        if op.epilogue:
-            return "its epilogue is computed in the order of the result"
-        return no_row_slices(op, target, (), source(op))
-
-    def in_squares(op: Op, target: Target) -> str | None:
-        for each in merged(op, target):
-            if isinstance(across := _across(each, target.lanes), str):
-                return across
-        return no_row_slices(op, target, op.epilogue_inputs, source(op))
-
-    def few_rows(op: Op, target: Target) -> str | None:
-        if any(not _turns_few_rows(move, source(op).shape, target.lanes) for move in moves(op)):
-            return f"it does not bring whole slices of up to {FEW_ROWS} rows side by side"
-        if op.epilogue:
-            return "its epilogue is computed in the order of the result"
-        return no_row_slices(op, target, (), source(op))
-
-    def side_by_side(op: Op, target: Target) -> Launch:
-        (launch,), (move,) = linear(op, target), moves(op)
-        apart = strides(move, source(op).shape)[-1]
-        grid = linear_grid(prod(move.shape[:-1]) // target.lanes)
-        elements = prod(move.shape)
-        variables = {**launch.variables, "apart": apart, "elements": elements}
-        return replace(launch, template="move/move_columns.jinja", grid=grid, variables=variables)
-
-    return (
-        Implementation("move", sliced, whole_images),
-        row_major("move_columns", side_by_side, few_rows),
-        row_major("move_squares", in_slices(_by_squares), in_squares),
-        row_major("move_short_rows", in_slices(_by_short_rows), in_short_rows),
-        row_major("move_rows", in_slices(_by_rows), in_rows),
-        row_major("move_linear", linear),
-        Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
+def _from_linear(moved: Moved, target: Target) -> Launch:
+    return Launch(
+        "move/move_from_linear.jinja",
+        sliced_grid(moved.result.shape, target),
+        {"x": moved.source},
+        {"y": moved.result},
+        variables={"source": moved.images()},
     )
 
 
-def _by_slices(move: Move, shape: Shape, target: Target) -> dict[str, object]:
-    """What the template takes for a move of images, of whole slices if it keeps them."""
+def _by_slices(moved: Moved, target: Target) -> Launch:
+    """The launch that moves images, whole slices at once if it keeps them."""
+    move, shape = moved.move.of_images(), bhwc(moved.source.shape)
+    starts = move.block(shape)
+    view = None if starts is None else sliced_view(moved.result, moved.source, starts, target)
     whole = _keeps_slices(move, target.lanes)
     if whole:
         slices = Axis(3, move.axes[3].start // target.lanes)
         count = slice_count(move.shape[3], target)
         move = Move((*move.shape[:3], count), (*move.axes[:3], slices), move.fill)
         shape = (*shape[:3], slice_count(shape[3], target))
-    return {"source": Source(move, shape), "whole": whole}
+    variables = {"source": Source(move, shape), "whole": whole}
+    launch = _from_linear(moved, target)
+    return replace(launch, template="move/move.jinja", variables=variables, view=view)
 
 
-def _by_rows(launch: Launch, source: Source, target: Target) -> Launch:
+def _keeps_slices(move: Move, lanes: int) -> bool:
+    """Whether whole slices of the output are whole slices of the input."""
+    channel = move.axes[3]
+    if channel.fold or any(axis.of == 3 and axis.step for axis in move.axes[:3]):
+        return False
+    return channel.of == 3 and channel.step == 1 and channel.start % lanes == 0
+
+
+def _pads_lanes(moved: Moved, lanes: int) -> bool:
+    """Whether the fill value goes into some channels of a slice that has others of the source."""
+    move, channels = moved.move.of_images(), (1, *moved.source.shape)[-1]
+    if _keeps_slices(move, lanes) and channels % lanes == 0:
+        return False
+    channel = move.axes[3]
+    ends = (channel.start, channel.start + channel.step * (move.shape[channel.of] - 1))
+    only_pixels = min(ends) >= 0 and max(ends) < channels and channel.of == 3
+    return not only_pixels
+
+
+# -- row-major tensors ------------------------------------------------------------------------
+
+
+def _linear(moved: Moved, target: Target) -> Launch:
+    grid = linear_grid(prod(moved.result.shape))
+    return moved.in_rows("move/move_linear.jinja", grid, source=moved.rows())
+
+
+def _of_rows(moved: Moved, target: Target) -> str | None:
+    op, move = moved.op, moved.rows(target.lanes).move
+    columns = move.shape[-1] if move.shape else 1
+    if columns < (target.lanes if op.epilogue else SHORTEST_ROW):
+        return f"rows of {columns} elements are too short"
+    if sum(axis.of == len(move.shape) - 1 and axis.step != 0 for axis in move.axes) > 1:
+        return "the elements of a row are not at equal distances"
+    return no_row_slices(op, target, op.epilogue_inputs, moved.source)
+
+
+def _by_rows(moved: Moved, target: Target) -> Launch:
     """The launch that moves rows, a slice a work-item, or several if they are in one piece.
 
     Slices of rows whose elements are apart in the input come in the order in which their first
     elements are neighbours there, since each takes a line of the processor's cache for every lane.
     """
+    source = moved.rows(target.lanes)
     *outer, columns = source.move.shape
     *along, apart = strides(source.move, source.shape)
     order = list(range(len(outer)))
@@ -227,17 +178,17 @@ def _by_rows(launch: Launch, source: Source, target: Target) -> Launch:
         busy = target.device.work_items * target.device.light_group
         most = min(max(rows * parts // busy, 1), SLICES_AT_ONCE)
         at_once = max(n for n in range(1, most + 1) if parts % n == 0)
-    variables = {
-        "source": source,
-        "order": order,
-        "rows": rows,
-        "parts": parts,
-        "at_once": at_once,
-        "columns": columns,
-        "apart": apart,
-    }
-    grid = linear_grid(rows * parts // at_once)
-    return replace(launch, template="move/move_rows.jinja", grid=grid, variables=variables)
+    return moved.in_rows(
+        "move/move_rows.jinja",
+        linear_grid(rows * parts // at_once),
+        source=source,
+        order=order,
+        rows=rows,
+        parts=parts,
+        at_once=at_once,
+        columns=columns,
+        apart=apart,
+    )
 
 
 def _turns_more(move: Move) -> str | None:
@@ -247,6 +198,17 @@ def _turns_more(move: Move) -> str | None:
     if len({axis.of for axis in move.axes if axis.step}) < len(move.axes):
         return "it takes elements along a diagonal"
     return None
+
+
+def _in_order(moved: Moved, target: Target) -> str | None:
+    if moved.op.epilogue:
+        return "its epilogue is computed in the order of the result"
+    return no_row_slices(moved.op, target, (), moved.source)
+
+
+def _of_short_rows(moved: Moved, target: Target) -> str | None:
+    along = _short_rows(moved.rows(target.lanes), target.lanes)
+    return along if isinstance(along, str) else _in_order(moved, target)
 
 
 def _short_rows(source: Source, lanes: int) -> int | str:
@@ -266,9 +228,10 @@ def _short_rows(source: Source, lanes: int) -> int | str:
     return f"more than {MOST_SHORT_ROWS} rows neighbour each other"
 
 
-def _by_short_rows(launch: Launch, source: Source, target: Target) -> Launch:
+def _by_short_rows(moved: Moved, target: Target) -> Launch:
     """The launch that moves all rows along an axis in one work-item, in the order of the side where
     these are nearer to each other."""
+    source = moved.rows(target.lanes)
     along, shape = _short_rows(source, target.lanes), source.move.shape
     assert isinstance(along, int)
     apart, pitch = strides(source.move, source.shape), prod(shape[along + 1 :])
@@ -276,17 +239,24 @@ def _by_short_rows(launch: Launch, source: Source, target: Target) -> Launch:
     if abs(apart[along]) < pitch:
         order.sort(key=lambda axis: -abs(apart[axis]))
     items = prod(shape[:-1]) // shape[along]
-    variables = {
-        "source": source,
-        "order": order,
-        "along": along,
-        "items": items,
-        "columns": shape[-1],
-        "apart": apart[along],
-        "pitch": pitch,
-    }
-    template = "move/move_short_rows.jinja"
-    return replace(launch, template=template, grid=linear_grid(items), variables=variables)
+    return moved.in_rows(
+        "move/move_short_rows.jinja",
+        linear_grid(items),
+        source=source,
+        order=order,
+        along=along,
+        items=items,
+        columns=shape[-1],
+        apart=apart[along],
+        pitch=pitch,
+    )
+
+
+def _of_squares(moved: Moved, target: Target) -> str | None:
+    across = _across(moved.rows(target.lanes), target.lanes)
+    if isinstance(across, str):
+        return across
+    return no_row_slices(moved.op, target, moved.op.epilogue_inputs, moved.source)
 
 
 def _across(source: Source, lanes: int) -> int | str:
@@ -301,40 +271,73 @@ def _across(source: Source, lanes: int) -> int | str:
     return f"no rows and columns of {lanes} elements and more change places"
 
 
-def _by_squares(launch: Launch, source: Source, target: Target) -> Launch:
+def _by_squares(moved: Moved, target: Target) -> Launch:
     """The launch that turns squares of as many rows as a slice has lanes.
 
     Those of the same rows follow one another: of the input, or of the result if its rows are so
     long that each is on another page.
     """
-    shape, lanes = source.move.shape, target.lanes
-    across, last = _across(source, lanes), len(shape) - 1
+    source, lanes = moved.rows(target.lanes), target.lanes
+    shape, across = source.move.shape, _across(source, lanes)
+    last = len(shape) - 1
     turned = (across, last) if shape[last] > PAGE else (last, across)
     order = [*(axis for axis in range(last) if axis != across), *turned]
     squares = [slice_count(shape[n], target) if n in turned else shape[n] for n in order]
-    variables = {
-        "source": source,
-        "order": order,
-        "squares": squares,
-        "across": across,
-    }
-    grid = linear_grid(prod(squares))
-    return replace(launch, template="move/move_squares.jinja", grid=grid, variables=variables)
+    template, grid = "move/move_squares.jinja", linear_grid(prod(squares))
+    return moved.in_rows(template, grid, source=source, order=order, squares=squares, across=across)
 
 
-def _pads_lanes(move: Move, source: Tensor, lanes: int) -> bool:
-    """Whether the fill value goes into some channels of a slice that has others of the source."""
-    aligned = move.of_images()
-    if _keeps_slices(aligned, lanes) and (1, *source.shape)[-1] % lanes == 0:
-        return False
-    return not _pads_pixels(aligned, source)
+def _of_few_rows(moved: Moved, target: Target) -> str | None:
+    """The last axis of the result must be short, and the one before it a row of the input."""
+    move, last = moved.move, len(moved.move.shape) - 1
+    plain = all((axis.start, axis.step, axis.fold) == (0, 1, "") for axis in move.axes)
+    order = [axis.of for axis in move.axes]
+    turns = plain and move.fill is None and sorted(order) == list(range(last + 1)) and last > 0
+    whole = turns and order[-1] == last - 1 and moved.source.shape[-1] % target.lanes == 0
+    if not whole or not 1 < move.shape[-1] <= FEW_ROWS:
+        return f"it does not bring whole slices of up to {FEW_ROWS} rows side by side"
+    return _in_order(moved, target)
 
 
-def _pads_pixels(aligned: Move, source: Tensor) -> bool:
-    """Whether the fill value goes only into pixels: no channel lies outside the source's."""
-    channel, channels = aligned.axes[3], (1, *source.shape)[-1]
-    ends = (channel.start, channel.start + channel.step * (aligned.shape[channel.of] - 1))
-    return min(ends) >= 0 and max(ends) < channels and channel.of == 3
+def _side_by_side(moved: Moved, target: Target) -> Launch:
+    shape, apart = moved.move.shape, strides(moved.move, moved.source.shape)[-1]
+    grid, elements = linear_grid(prod(shape[:-1]) // target.lanes), prod(shape)
+    template, source = "move/move_columns.jinja", moved.rows()
+    return moved.in_rows(template, grid, source=source, apart=apart, elements=elements)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """How each result of an operator is moved."""
+
+    name: str
+    launch: Callable[[Moved, Target], Launch]
+    unsupported_reason: Callable[[Moved, Target], str | None]
+    reads: str = LINEAR
+    writes: str = LINEAR
+
+    def implementation(self, moved: Callable[[Op], Sequence[Moved]]) -> Implementation:
+        """That of an operator whose results are moved so."""
+
+        def build(op: Op, target: Target) -> Sequence[Launch]:
+            return [self.launch(each, target) for each in moved(op)]
+
+        def reason(op: Op, target: Target) -> str | None:
+            reasons = (self.unsupported_reason(each, target) for each in moved(op))
+            return next(filter(None, reasons), None)
+
+        return Implementation(self.name, build, reason, self.reads, self.writes)
+
+
+KERNELS = (
+    Kernel("move", _by_slices, _whole_images, SLICED, SLICED),
+    Kernel("move_columns", _side_by_side, _of_few_rows),
+    Kernel("move_squares", _by_squares, _of_squares),
+    Kernel("move_short_rows", _by_short_rows, _of_short_rows),
+    Kernel("move_rows", _by_rows, _of_rows),
+    Kernel("move_linear", _linear, lambda *_: None),
+    Kernel("move_from_linear", _from_linear, _turned, writes=SLICED),
+)
 
 
 def define_move(
@@ -353,11 +356,14 @@ def define_move(
     def shapes(op: Op) -> list[Shape]:
         return [move.shape for move in moves(op)]
 
+    def moved(op: Op) -> list[Moved]:
+        pairs = zip(op.results, moves(op), strict=True)
+        return [Moved(op, result, op.operand(source), move) for result, move in pairs]
+
     def reference(op: Op, *arrays: Array) -> Sequence[Array]:
         position = [tensor is op.operand(source) for tensor in op.inputs].index(True)
-        results = zip(moves(op), op.results, strict=True)
-        return [move.apply(arrays[position]).reshape(out.shape) for move, out in results]
+        return [each.move.apply(arrays[position]).reshape(each.result.shape) for each in moved(op)]
 
-    rows = implementations(lambda op: op.operand(source), moves)
+    kernels = tuple(kernel.implementation(moved) for kernel in KERNELS)
     traits = replace(traits, moves=True)
-    define(signature, infer or shapes, rows, reference, ANY, versions=versions, traits=traits)
+    define(signature, infer or shapes, kernels, reference, ANY, versions=versions, traits=traits)
