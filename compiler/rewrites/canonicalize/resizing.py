@@ -6,7 +6,7 @@ with other axes, or disappears. So each operator must be one of which it is know
 the same for other sizes; if not, the model is refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import TypeVar
@@ -36,8 +36,6 @@ from .separate_batches import separate, separated
 _VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
 _ALIKE = ELEMENTWISE.keys() | {"CAST", "QUANTIZE", "DEQUANTIZE"}
 _BROADCAST = _ALIKE | {"BATCH_MATMUL"}
-_POOLS = frozenset(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
-_PLACES = frozenset(["ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"])
 _SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}
 """Positions of what is split and of the axis."""
 
@@ -83,7 +81,8 @@ class Resizing:
         self._align(op)
         try:
             with invalid_operator(op):
-                self._doubt(op)
+                if why := self._why(op):
+                    self._doubts.append(unclear(op, why))
                 constants = fitted(self._graph, op)
         except UnsupportedError as error:  # what must be constant is computed
             self._doubts.append(unclear(op, error.findings[0].reason))
@@ -204,34 +203,15 @@ class Resizing:
 
     # -- operators that may mean something else -----------------------------------------------
 
-    def _doubt(self, op: Op) -> None:
-        why = self._why(op)
-        if why:
-            self._doubts.append(unclear(op, why))
-
     def _why(self, op: Op) -> str | None:
         """What an operator does that may not be meant for other sizes; None if nothing."""
         if not self._raised.isdisjoint(op.reads) and not self._keeps_raised(op):
             return "reads what a batch of one is no longer reduced to"
         if self._mixes_batch(op):
             return "combines entries along an axis in which a batch of one disappeared"
-        if op.name in _BROADCAST:
-            return self._meets(op)
-        if op.name in REDUCTIONS:
-            return self._scaled_sum(op)
-        if op.name in _POOLS:
-            return self._whole_window(op)
-        if op.name in _SPLITS:
-            return self._split_axis(op)
-        if op.name == "SPACE_TO_BATCH_ND":
-            return self._blocks(op)
-        if op.name == "TILE":
-            return self._tiles(op)
-        if op.name == "BROADCAST_TO":
-            return self._repeats(op)
-        if op.name in _PLACES:
-            return self._places(op)
-        return None if op.name in COMBINED or op.name in _VIEWS else _UNKNOWN
+        if op.name not in _DOUBTS:
+            return None if op.name in COMBINED or op.name in _VIEWS else _UNKNOWN
+        return _DOUBTS[op.name](self, op)
 
     def _keeps_raised(self, op: Op) -> bool:
         """Whether all that it reads has kept the batch, but for single numbers."""
@@ -317,6 +297,19 @@ class Resizing:
         batch = any(axis >= 0 and is_changed(sizes[axis]) for axis in repeated)
         same = any(in_file(size) in repeated.values() for size in self._chosen)
         return f"repeats {kept} to {wanted}" if batch or same else None
+
+
+_DOUBTS: Mapping[str, Callable[[Resizing, Op], str | None]] = {
+    **dict.fromkeys(("ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"), Resizing._places),
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), Resizing._whole_window),
+    **dict.fromkeys(REDUCTIONS, Resizing._scaled_sum),
+    **dict.fromkeys(_SPLITS, Resizing._split_axis),
+    **dict.fromkeys(_BROADCAST, Resizing._meets),
+    "BROADCAST_TO": Resizing._repeats,
+    "SPACE_TO_BATCH_ND": Resizing._blocks,
+    "TILE": Resizing._tiles,
+}
+"""What finds out what else an operator may mean."""
 
 
 def _found(given: Sequence[Sizes], place: int, pair: tuple[int, int]) -> Size:
