@@ -14,16 +14,7 @@ SLICES = frozenset(["SLICE", "STRIDED_SLICE"])
 """Operators that take one part."""
 
 
-@dataclass(frozen=True)
-class _Range:
-    """The entries taken along one axis: `count` of them from `start` on, `step` apart."""
-
-    start: int
-    step: int
-    count: int
-
-
-def _slice(op: Op) -> list[_Range]:
+def _slice(op: Op) -> list[range]:
     shape = op.operand(0).shape
     begins, sizes = op.integers(1), op.integers(2)
     if len(begins) != len(shape) or len(sizes) != len(shape):
@@ -35,7 +26,7 @@ def _slice(op: Op) -> list[_Range]:
         count = extent - begin if size == -1 else size
         if begin < 0 or count < 0 or begin + count > extent:
             raise op.invalid(f"begin {begins} and size {sizes} exceed {list(shape)}")
-        taken.append(_Range(begin, 1, count))
+        taken.append(range(begin, begin + count))
     return taken
 
 
@@ -52,16 +43,16 @@ def _infer_slice(op: Op) -> list[Shape]:
     return [sizes]
 
 
-def _moved(ranges: Sequence[_Range]) -> Move:
+def _moved(ranges: Sequence[range]) -> Move:
     axes = tuple(Axis(i, part.start, part.step) for i, part in enumerate(ranges))
-    return Move(tuple(part.count for part in ranges), axes)
+    return Move(tuple(map(len, ranges)), axes)
 
 
 @dataclass(frozen=True)
 class _Strided:
     """A resolved STRIDED_SLICE."""
 
-    ranges: tuple[_Range, ...]
+    ranges: list[range]
     """What is taken along each axis of the input."""
     shape: Shape
     axes: Mapping[int, int]
@@ -107,7 +98,7 @@ def _resolved(op: Op, begin: Array, end: Array, strides: Array) -> _Strided:
     masks = _masks(op)
     count = len(entries[0])
     added = sum(1 for i in range(count) if masks["new_axis"] >> i & 1)
-    ranges: list[_Range] = []
+    ranges: list[range] = []
     result: list[int] = []
     axes: dict[int, int] = {}
     singles: list[tuple[int, int]] = []
@@ -117,7 +108,7 @@ def _resolved(op: Op, begin: Array, end: Array, strides: Array) -> _Strided:
             later_added = sum(1 for j in range(i + 1, count) if masks["new_axis"] >> j & 1)
             covered = max(len(shape) - len(ranges) - (count - i - 1 - later_added), 1)
             for extent in shape[len(ranges) : len(ranges) + covered]:
-                ranges.append(_Range(0, 1, extent))
+                ranges.append(range(extent))
                 result.append(extent)
         elif bit["new_axis"]:
             result.append(1)
@@ -131,15 +122,15 @@ def _resolved(op: Op, begin: Array, end: Array, strides: Array) -> _Strided:
             if bit["shrink_axis"]:
                 singles.append((i, axes[i]))
             else:
-                result.append(part.count)
+                result.append(len(part))
             ranges.append(part)
     for extent in shape[len(ranges) :]:
-        ranges.append(_Range(0, 1, extent))
+        ranges.append(range(extent))
         result.append(extent)
-    return _Strided(tuple(ranges), tuple(result), axes, tuple(singles))
+    return _Strided(ranges, tuple(result), axes, tuple(singles))
 
 
-def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> _Range:
+def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> range:
     """The range along one axis: negative entries count from the end, and the rest is clamped."""
     begin, end, step = entry
     if step == 0:
@@ -148,12 +139,11 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
         start = begin + extent if begin < 0 else begin
         if not 0 <= start < extent:
             raise op.invalid(f"index {begin} is out of range for an axis of {extent}")
-        return _Range(start, 1, 1)
+        return range(start, start + 1)
     first, last = (None if bit["begin"] else begin), (None if bit["end"] else end)
     if op.attrs.get("offset", False):
         last = begin + end  # LiteRT ignores the mask then
-    start, stop, stride = slice(first, last, step).indices(extent)
-    return _Range(start, stride, len(range(start, stop, stride)))
+    return range(*slice(first, last, step).indices(extent))
 
 
 def axes_of_entries(op: Op) -> Mapping[int, int]:
@@ -163,8 +153,7 @@ def axes_of_entries(op: Op) -> Mapping[int, int]:
 
 def ranges(op: Op) -> list[range]:
     """The entries that a SLICE or STRIDED_SLICE takes along each axis of its input."""
-    taken = _slice(op) if op.name == "SLICE" else _strided(op).ranges
-    return [range(r.start, r.start + r.step * r.count, r.step) for r in taken]
+    return _slice(op) if op.name == "SLICE" else _strided(op).ranges
 
 
 def _split_sizes(op: Op) -> tuple[int, list[int]]:
@@ -196,8 +185,8 @@ def _split(op: Op) -> list[Move]:
     shape = op.operand(1 if op.name == "SPLIT" else 0).shape
     moves, start = [], 0
     for size in sizes:
-        ranges = [_Range(0, 1, extent) for extent in shape]
-        ranges[axis] = _Range(start, 1, size)
+        ranges = [range(extent) for extent in shape]
+        ranges[axis] = range(start, start + size)
         moves.append(_moved(ranges))
         start += size
     return moves
