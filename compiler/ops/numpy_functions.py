@@ -7,7 +7,7 @@ operand, so does this.
 """
 
 from math import erfc
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -145,3 +145,7 @@ def inverse_root(a: Array) -> Array:
 
 def inverse_root_exponent(a: Array) -> Array:
     return fixed_point.inverse_root(a)[1]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(f"no function {name} in compiler/ops/numpy_functions.py, for a formula")
