@@ -15,7 +15,6 @@ from .base import (
     Implementation,
     Launch,
     Step,
-    Tile,
     TiledImplementation,
     TileLimits,
     TileShape,
@@ -115,10 +114,13 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     # The window is unrolled into a line of code per tap and pixel; long tiles compile slowly.
     tile = choose_tile(width, height * outer, 1, target, tile_shape, most=MAX_PIXELS)
     grid = (-(-width // tile.pixels), height, outer)
-    return _launch("conv/depthwise_conv.jinja", op, grid, tile, target)
+    return _launch("conv/depthwise_conv.jinja", op, grid, target, tile=tile)
 
 
-def _launch(template: str, op: Op, grid: Grid, tile: Tile, target: Target) -> Launch:
+def _launch(
+    template: str, op: Op, grid: Grid, target: Target, *, turned: bool = False, **variables: object
+) -> Launch:
+    """`turned` asks for an image of one column as a row."""
     shape = window(op)
     return Launch.of(
         op,
@@ -128,8 +130,9 @@ def _launch(template: str, op: Op, grid: Grid, tile: Tile, target: Target) -> La
             "bias": bias_slices(op, op.output.shape[3], target),
             "weights": pack_weights(op, target),
         },
-        variables={"window": shape, "tile": tile},
+        variables={"window": shape.turned if turned else shape, **variables},
         heavy=True,
+        flatten=turned,
         flops=2 * op.output.elements * shape.height * shape.width,
     )
 
@@ -162,7 +165,7 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Laun
         operands=epilogue_operands(op),
     )
     grid = (width, -(-height // tile.pixels), outer)
-    return _launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)
+    return _launch("conv/depthwise_conv_columns.jinja", op, grid, target, tile=tile)
 
 
 def _by_pairs(op: Op, target: Target) -> str | None:
@@ -184,22 +187,11 @@ def _by_rows(op: Op, target: Target) -> str | None:
 def _build_rows(op: Op, target: Target) -> Launch:
     """Images of one column are rows, too, if their slices keep the device busy."""
     batch, height, width, channels = op.output.shape
-    shape, outer = window(op), batch * slice_count(channels, target)
+    outer = batch * slice_count(channels, target)
     turned = one_column(op) and FEW_SLICES * outer >= target.device.work_items
     height, width = (1, height) if turned else (height, width)
-    return Launch.of(
-        op,
-        "conv/depthwise_conv_rows.jinja",
-        (1, height, outer),
-        constants={
-            "bias": bias_slices(op, channels, target),
-            "weights": pack_weights(op, target),
-        },
-        variables={"window": shape.turned if turned else shape, "tap_pixels": row_tile(width)},
-        heavy=True,
-        flatten=turned,
-        flops=2 * op.output.elements * shape.height * shape.width,
-    )
+    template, pixels = "conv/depthwise_conv_rows.jinja", row_tile(width)
+    return _launch(template, op, (1, height, outer), target, turned=turned, tap_pixels=pixels)
 
 
 IMPLEMENTATIONS = (
