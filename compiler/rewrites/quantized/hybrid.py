@@ -4,9 +4,6 @@ Each row of the operand, or each image, is quantized while the model runs, with 
 point of its own; the sums are of integers, and become floats again.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from ...ir import Op, Tensor
@@ -43,13 +40,12 @@ def hybrid(here: Lowering) -> Tensor:
     if weights.dtype == "int4" and (op.name == "CONV_2D" or weights.shape[1] % 2):
         return here.activated(_of_packed_weights(here, image, weights, bias))
     axes = _axes(op, image, weights)
-    attrs = {**here.unfused, "exact": True}
     matrix = here.centered(weights)
     if axes == [len(image.shape) - 1] and _fit(matrix):
-        sums, scale = _sums_of_rows(here, image, matrix, attrs)
+        sums, scale = _sums_of_rows(here, image, matrix)
     else:
         integers, scale = _by_rows(here, image, axes)
-        sums = here.add(op.name, integers, matrix, None, **attrs)
+        sums = _sums(here, integers, matrix)
     return here.activated(_scaled(here, sums, scale, weights, bias))
 
 
@@ -63,9 +59,12 @@ def _fit(weights: Tensor) -> bool:
     return float(sums.max(initial=0)) * 128 <= EXACT
 
 
-def _sums_of_rows(
-    here: Lowering, rows: Tensor, weights: Tensor, attrs: Mapping[str, Any]
-) -> tuple[Tensor, Tensor]:
+def _sums(here: Lowering, integers: Tensor, matrix: Tensor) -> Tensor:
+    """What the layer itself makes of integers, without bias and activation."""
+    return here.add(here.op.name, integers, matrix, None, **here.unfused, exact=True)
+
+
+def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     """The sums of rows of integers less their zero points, and the scales of the rows.
 
     The layer multiplies the integers as they are, which are bytes; what the zero points come to is
@@ -73,7 +72,7 @@ def _sums_of_rows(
     """
     scale, zero = here.several(ROW_SCALES, [rows], ["float32"] * 2)
     integers = here.add("tflgpu.round_rows", rows, scale, zero)
-    sums = here.add(here.op.name, integers, weights, None, **attrs)
+    sums = _sums(here, integers, weights)
     assert weights.data is not None
     totals = weights.data.reshape(len(weights.data), -1).sum(1)
     return here.add("tflgpu.less_zero", sums, zero, here.constant(totals)), scale
@@ -84,14 +83,13 @@ def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | No
 
     Beyond whole blocks of channels it multiplies by the image's scale first.
     """
-    op, channels = here.op, weights.shape[3]
+    channels = weights.shape[3]
     integers, step = rows_away(here, image, [1, 2, 3])
-    attrs = {**here.unfused, "exact": True}
-    sums = here.add(op.name, integers, here.centered(weights), None, **attrs)
+    sums = _sums(here, integers, here.centered(weights))
     scales = np.broadcast_to(here.scale(weights), (channels,))
     whole = np.arange(channels) < channels - channels % HYBRID_BLOCK
     first, second = np.where(whole, scales, 1), np.where(whole, 1, scales)
-    added = bias if bias is not None else here.constant(np.zeros(channels))
+    added = _bias(here, bias, channels)
     factors = here.constant(first), step, here.constant(second)
     return here.add("tflgpu.scale_rows", sums, *factors, added)
 
@@ -128,17 +126,15 @@ def _of_packed_weights(
 
     A scale for each channel goes with a zero point for each image.
     """
-    op = here.op
-    if op.name == "FULLY_CONNECTED":
+    if here.op.name == "FULLY_CONNECTED":
         integers, step = quantized_rows(here, image)
     else:
         quantize = rows_away if here.scale(weights).ndim else symmetric_rows
         integers, step = quantize(here, image, [1, 2, 3])
-    attrs = {**here.unfused, "exact": True}
-    sums = here.add(op.name, integers, here.centered(weights), None, **attrs)
-    channels = sums.shape[-1:]
-    scales = here.constant(np.broadcast_to(here.scale(weights), channels))
-    added = bias if bias is not None else here.constant(np.zeros(channels))
+    sums = _sums(here, integers, here.centered(weights))
+    channels = sums.shape[-1]
+    scales = here.constant(np.broadcast_to(here.scale(weights), (channels,)))
+    added = _bias(here, bias, channels)
     if here.scale(weights).ndim and image.shape[-1] != weights.shape[-1]:
         # Groups of channels are left to a kernel that multiplies in this order.
         return here.add("tflgpu.scale_rows", sums, scales, step, here.constant(1), added)
@@ -151,7 +147,7 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
     Blocks of other sizes than XNNPACK takes are left to LiteRT's own kernel, which rounds no
     scales, and quantizes rows as _of_packed_weights does.
     """
-    op, blocks = here.op, weights.blocks
+    blocks = weights.blocks
     assert blocks is not None and weights.data is not None
     scales = scales_of_blocks(here, weights)
     if blocks.size % XNNPACK_BLOCK:
@@ -161,12 +157,11 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
     else:
         scales = rounded_to_bfloat16(scales)
         integers, scale = _by_rows(here, image, [len(image.shape) - 1])
-    attrs = here.unfused
     if blocks.size % here.target.lanes:
         matrix = here.constant(weights.data * np.repeat(scales, blocks.size, -1))
-        return here.add(op.name, integers, matrix, None, **attrs), scale
+        return here.add(here.op.name, integers, matrix, None, **here.unfused), scale
     operands = integers, here.centered(weights), None, here.constant(scales)
-    return here.add(OF_BLOCKS, *operands, **attrs, exact=True), scale
+    return here.add(OF_BLOCKS, *operands, **here.unfused, exact=True), scale
 
 
 def hybrid_transposed(here: Lowering) -> Tensor:
@@ -175,9 +170,8 @@ def hybrid_transposed(here: Lowering) -> Tensor:
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     check_weights(here, weights)
     integers, scale = _by_rows(here, image, [1, 2, 3])
-    attrs = {**here.unfused, "exact": True}
     operands = (size, here.centered(weights), integers, None)
-    sums = here.add(op.name, *operands, dtype="float32", **attrs)
+    sums = here.add(op.name, *operands, dtype="float32", **here.unfused, exact=True)
     return here.activated(_scaled(here, sums, scale, weights, bias))
 
 
@@ -256,5 +250,10 @@ def _scaled(
     inverse = here.add("tflgpu.times_inverse", sums, scale)
     scales = 1.0 if weights.blocks is not None else here.scale(weights)
     factors = here.constant(np.broadcast_to(scales, sums.shape[-1:]))
-    added = bias if bias is not None else here.constant(np.zeros(sums.shape[-1], np.float32))
+    added = _bias(here, bias, sums.shape[-1])
     return here.add("tflgpu.multiply_add", inverse, factors, added)
+
+
+def _bias(here: Lowering, bias: Tensor | None, channels: int) -> Tensor:
+    """The bias; zeros if there is none."""
+    return here.constant(np.zeros(channels)) if bias is None else bias
