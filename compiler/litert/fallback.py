@@ -16,8 +16,12 @@ from .reference import ReferenceMissingError
 
 BEYOND_MEMORY = {
     (operator, dtype): f"LiteRT writes {dtype} as floats of 32 bits, beyond its memory"
-    for operator in ("MATRIX_DIAG", "MATRIX_SET_DIAG")
-    for dtype in ("bool", "float16", "uint16")
+    for operator, types in (
+        ("FAKE_QUANT", ("bool", "float16", "int16", "int8", "uint16", "uint8")),
+        ("MATRIX_DIAG", ("bool", "float16", "uint16")),
+        ("MATRIX_SET_DIAG", ("bool", "float16", "uint16")),
+    )
+    for dtype in types
 }
 """What LiteRT's kernels of an operator and a type of results do, so that they must not run."""
 

@@ -57,7 +57,7 @@ define(
     note="becomes ADDs",
 )
 define(
-    "EMBEDDING_LOOKUP ids:integer table -> y",
+    "EMBEDDING_LOOKUP ids:int16|int32|int64 table -> y",
     _infer_lookup,
     reference=_lookup,
     dtypes=ANY,

@@ -51,4 +51,4 @@ def _reference(op: Op, x: Array, lengths: Array) -> Array:
 
 _REVERSE = row_major("reverse_sequence", _build)
 
-define("REVERSE_SEQUENCE x:T lengths:integer -> y:T", _infer, (_REVERSE,), _reference, ANY)
+define("REVERSE_SEQUENCE x:T lengths:int32|int64 -> y:T", _infer, (_REVERSE,), _reference, ANY)

@@ -159,7 +159,7 @@ def _kernel(name: str, build: Build, reason: Reason = no_reason) -> tuple[Implem
 
 
 define(
-    "TOPK_V2 x:T k:integer -> values:T indices:integer",
+    "TOPK_V2 x:T k:integer -> values:T indices:int16|int32",
     _infer_top,
     (*_kernel("top_heap", _heap, _too_many), *_kernel("top", _build)),
     _reference_top,

@@ -34,14 +34,11 @@ _INTEGERS = frozenset(
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 
-_INDICES = "int16|int32|int64"
-
 _SINGLE = ("bool", "int32", "string", "resource", "variant")
 """Kinds of a single element type."""
 
 _KINDS = {
     "integer": _INTEGERS,
-    _INDICES: frozenset(_INDICES.split("|")),
     "weights": frozenset(
         [
             *("float32", "float16", "bfloat16", "float64"),
@@ -63,7 +60,8 @@ class Operand:
     optional: bool = False
     repeated: bool = False
     kind: str = ""
-    """What its element type must be: a key of `_KINDS`, one of `ALIKE`, or "" for any type."""
+    """What its element type must be: one of several, with | between them, a key of `_KINDS`, one
+    of `ALIKE`, or "" for any type."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,9 @@ class Operands:
                 raise ModelError(f"its operand {operand.name} is left out")
         for operand, tensor in self._given(op):
             _check_kind("operand", operand, tensor)
-        for result, tensor in self._computed(op, "integer"):
-            _check_kind("result", result, tensor)
+        for result, tensor in zip(_repeated(self.results), op.outputs, strict=False):
+            if result.kind not in (*ALIKE, *_SINGLE):
+                _check_kind("result", result, tensor)
         alike = self.alike(op)
         for operand, tensor in [*self._given(op), *self._computed(op, "U")]:
             if operand.kind in ALIKE and tensor.dtype != alike[0].dtype:
@@ -136,7 +135,9 @@ def _check_count(what: str, declared: Sequence[Operand], count: int) -> None:
 
 
 def _check_kind(what: str, declared: Operand, tensor: Tensor) -> None:
-    if declared.kind in _KINDS and tensor.dtype not in _KINDS[declared.kind]:
+    several = declared.kind.split("|") if "|" in declared.kind else None
+    types = several or _KINDS.get(declared.kind)
+    if types is not None and tensor.dtype not in types:
         raise ModelError(
             f"its {what} {declared.name} must be {declared.kind}, but tensor "
             f"{printable(tensor.name)} is {tensor.dtype}"

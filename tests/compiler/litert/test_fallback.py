@@ -143,6 +143,14 @@ def test_layers_without_input_channels(way: Way, tmp_path: Path, keeps: bool) ->
     assert not program.plan.parts
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+def test_what_neither_can_run_is_refused(dtype: str) -> None:
+    """LiteRT's FAKE_QUANT takes every type for float32."""
+    value = typed(dtype, "FAKE_QUANT", Input((2, 3), dtype=dtype), min=-1.0, max=1.0, num_bits=8)
+    with pytest.raises(UnsupportedError, match=f"FAKE_QUANT: .* but LiteRT writes {dtype} as"):
+        pipeline.build(model({"y": value}).content, Options())
+
+
 @pytest.mark.parametrize("named", ["MATRIX_DIAG", 0, "MATRIX_SET_DIAG"])
 @pytest.mark.parametrize("dtype", ["bool", "float16", "uint16"])
 def test_what_litert_computes_beyond_its_memory_stays_on_the_device(

@@ -46,6 +46,8 @@ def test_operators_of_models_are_declared() -> None:
         ("ADD", "float32 float32", "", "it has 0 results, but computes y"),
         ("MEAN", "float32 float32", "float32", "its operand axes must be integer, but tensor t1"),
         ("SELECT", "float32 float32 float32", "float32", "its operand condition must be bool"),
+        ("GATHER", "int8 uint8", "int8", "indices must be int16|int32|int64, but tensor t1"),
+        ("TOPK_V2", "int8 int32", "int8 int8", "its result indices must be int16|int32, but"),
         ("CONV_2D", "float32", "float32", "it has 1 operand, but takes input, filter, bias?"),
         ("CONCATENATION", "", "float32", "it has 0 operands, but takes x"),
         ("CONCATENATION", "float32 -", "float32", "its operand x is left out"),
