@@ -11,6 +11,8 @@ state the option kernel_type: "LSTM:BASIC". A name of an operand or a result may
     *           any number of them, including none
     +           any number of them, at least one
     :integer    its element type must be an integer (sizes, axes and indices)
+    :int32|int64
+                its element type must be one of these
     :bool, :int32, :string, :resource, :variant
                 an operand must have this element type; a result gets it
     :weights    an operand must hold floats or quantized weights
