@@ -251,10 +251,10 @@ def axes() -> Iterator[Case]:
         yield row(
             "axes", f"TRANSPOSE {dtype}", quantized("TRANSPOSE", image, ints(0, 3, 1, 2), **kind)
         )
-        places = xi(3, 2, draw="places", dtype="int16")
-        value = quantized("GATHER", image, places, **kind, axis=1)
+        indices = xi(3, 2, draw="places", dtype="int16")
+        value = quantized("GATHER", image, indices, **kind, axis=1)
         yield row("axes", f"GATHER {dtype} by int16", value)
-        value = quantized("GATHER_ND", image, places, **kind)
+        value = quantized("GATHER_ND", image, indices, **kind)
         yield row("axes", f"GATHER_ND {dtype} by int16", value)
 
 
