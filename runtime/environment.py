@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from .processor import usable_cores
 
@@ -33,6 +34,8 @@ _AFFINITY = "POCL_AFFINITY"
 Linux often wakes two of them on one processor and leaves them there, for a hundred runs and more,
 since none waits for long.
 """
+_FOLDER = "POCL_CACHE_DIR"
+"""The variable that names the folder in which PoCL compiles, without which it has no devices."""
 
 
 _LOCK = threading.Lock()
@@ -67,6 +70,33 @@ def _add() -> None:
     wanted = dict(_TAKEN_BACK)
     if usable_cores() == os.cpu_count():
         wanted[_AFFINITY] = "1"
+    if _FOLDER not in os.environ and not _takes_folders(_folder_of_caches()):
+        wanted[_FOLDER] = _own_folder()
     for name in wanted.keys() - os.environ.keys():
         os.environ[name] = wanted[name]
         _added.add(name)
+
+
+def _folder_of_caches() -> str:
+    """Where PoCL makes its folder, if nothing else is said."""
+    home = os.environ.get("HOME", "")
+    return os.environ.get("XDG_CACHE_HOME") or (home and os.path.join(home, ".cache"))
+
+
+def _takes_folders(path: str) -> bool:
+    """Whether a folder can be made there, with those that it lies in, or is there already."""
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return not path or (os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK))
+
+
+@cache
+def _own_folder() -> str:
+    """A folder that is removed when this process ends."""
+    # Imported here, as starts rarely need them.
+    import atexit
+    from tempfile import TemporaryDirectory
+
+    folder = TemporaryDirectory(prefix="tflgpu-pocl-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return folder.name

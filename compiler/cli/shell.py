@@ -120,10 +120,14 @@ def _interruptible(invoke: Callable[[], Any], outside: Handler | None) -> Any:
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Print Python's warnings as the commands' own, without file, line and class."""
+    """Print Python's warnings as the commands' own, each once, without file, line and class."""
+    told: set[str] = set()
 
     def show(message: Warning | str, *others: Any, **more: Any) -> None:
-        warn(str(message))
+        text = str(message)
+        if text not in told:
+            told.add(text)
+            warn(text)
 
     with catch_warnings():
         warnings.showwarning = show

@@ -168,6 +168,21 @@ def test_no_library_is_loaded_beside_the_driver(tmp_path: Path, opencl_device: s
     assert not any(imported.values())
 
 
+def test_drivers_compile_where_no_folder_can_be_kept(tmp_path: Path, opencl_device: str) -> None:
+    """Of a service without a home; PoCL has no devices without a folder, so it gets one for now."""
+    folder = chain().write(tmp_path / "cache")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    program = f"import tflgpu; tflgpu.load({str(folder)!r}, device={opencl_device!r}); print('ran')"
+    environment = {**os.environ, "HOME": "/dev/null/home", "TMPDIR": str(temporary)}
+    for name in ("XDG_CACHE_HOME", "POCL_CACHE_DIR"):
+        environment.pop(name, None)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.stdout == "ran\n", done.stderr
+    assert not list(temporary.iterdir())
+
+
 def test_no_variable_is_added_beside_another_thread(tmp_path: Path, opencl_device: str) -> None:
     """It may be reading the array of them, which C's library then frees."""
     folder = chain().write(tmp_path)

@@ -110,7 +110,8 @@ def test_warnings_of_libraries_are_in_the_commands_words(
     def build(*arguments: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.warn("something is old", UserWarning, stacklevel=1)
+            for _ in range(2):
+                warnings.warn("something is old", UserWarning, stacklevel=1)
         return original(*arguments)
 
     monkeypatch.setattr(pipeline, "build", build)
