@@ -65,6 +65,12 @@ class Operand:
     """What its element type must be: one of several, with | between them, a key of `_KINDS`, one
     of `ALIKE`, or "" for any type."""
 
+    @property
+    def types(self) -> frozenset[str] | None:
+        """What its element type must be one of; None for any, and where others decide."""
+        several = self.kind.split("|") if "|" in self.kind else None
+        return frozenset(several) if several else _KINDS.get(self.kind)
+
 
 @dataclass(frozen=True)
 class Operands:
@@ -97,6 +103,14 @@ class Operands:
     def alike(self, op: Op) -> list[Tensor]:
         """The operands that must have one element type."""
         return [tensor for operand, tensor in self._given(op) if operand.kind in ALIKE]
+
+    def integers(self, op: Op) -> list[Tensor]:
+        """The operands that must be integers: sizes, axes and indices."""
+        return [
+            tensor
+            for operand, tensor in self._given(op)
+            if operand.types is not None and operand.types <= _INTEGERS
+        ]
 
     def set_result_types(self, op: Op) -> None:
         """Give results the element types that the declaration says."""
@@ -137,9 +151,7 @@ def _check_count(what: str, declared: Sequence[Operand], count: int) -> None:
 
 
 def _check_kind(what: str, declared: Operand, tensor: Tensor) -> None:
-    several = declared.kind.split("|") if "|" in declared.kind else None
-    types = several or _KINDS.get(declared.kind)
-    if types is not None and tensor.dtype not in types:
+    if declared.types is not None and tensor.dtype not in declared.types:
         raise ModelError(
             f"its {what} {declared.name} must be {declared.kind}, but tensor "
             f"{printable(tensor.name)} is {tensor.dtype}"

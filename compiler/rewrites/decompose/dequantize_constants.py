@@ -2,15 +2,15 @@
 
     y = FULLY_CONNECTED(x, w: int8, scale 0.1)   becomes   y = FULLY_CONNECTED(x, 0.1 * w)
 
-LiteRT rounds x to 8 bits for such an operator; here x keeps full precision. Integers of 32 bits and
-more are left alone: they are axes and sizes, whatever quantization the file gives them.
+LiteRT rounds x to 8 bits for such an operator; here x keeps full precision. Axes, sizes and indices
+are left alone, and so are integers of 32 bits and more, whatever quantization the file gives them.
 """
 
 from collections.abc import Iterator
 
 from ...ir import Graph, Tensor
 from ...ir.dequantize import dequantized
-from ...ops.base import INTEGERS
+from ...ops.base import INTEGERS, operands_of
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -25,11 +25,14 @@ def dequantize_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
             tensor.dtype != "float32" for tensor in op.outputs
         ):
             continue
+        declared = operands_of(op)
+        stays = declared.integers(op) if declared else []
         for tensor in op.reads:
-            stays = tensor in real or tensor.dtype in INTEGERS
-            values = None if stays else dequantized(tensor)
+            kept = tensor in real or tensor in stays or tensor.dtype in INTEGERS
+            values = None if kept else dequantized(tensor)
             if values is not None:
                 real[tensor] = Tensor(f"{tensor.name}/real", tensor.shape, "float32", values)
-        if any(tensor in real for tensor in op.reads):
+        inputs = [t if t is None or t in stays else real.get(t, t) for t in op.inputs]
+        if inputs != [*op.inputs]:
             yield Attempt((op,))
-            graph.set_inputs(op, [None if t is None else real.get(t, t) for t in op.inputs])
+            graph.set_inputs(op, inputs)

@@ -1,6 +1,7 @@
 """Which quantized constants become floats."""
 
 import numpy as np
+import pytest
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
@@ -10,10 +11,11 @@ from tflgpu.compiler.target import Target
 LEVELS = np.arange(-4, 4, dtype=np.int8).reshape(2, 4)
 
 
-def test_weights_become_floats_and_axes_stay() -> None:
+@pytest.mark.parametrize("dtype", ["int8", "int32"])
+def test_weights_become_floats_and_axes_stay(dtype: str) -> None:
     quantized = Quantization((0.5,), (0,))
     weights = Tensor("w", (2, 4), "int8", LEVELS, quantized)
-    axes = Tensor("axes", (1,), "int32", np.array([1], np.int32), quantized)
+    axes = Tensor("axes", (1,), dtype, np.array([1], dtype), quantized)
     graph = Graph()
     x, rows, y = Tensor("x", (3, 4)), Tensor("rows", (3, 2)), Tensor("y", (3,))
     graph.inputs, graph.outputs = [x], [y]
