@@ -5,15 +5,23 @@ import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 import tflgpu
+from tflgpu.runtime.plan import codec
 
 ERRORS = "Error", "Warning"
 """The ends of the names of exceptions."""
 
 WIDTH = 100
 """Characters of a line of code."""
+
+PLAIN = {
+    name: found.__origin__.__name__
+    for name, found in vars(codec).items()
+    if get_origin(found) is Annotated
+}
+"""The types behind those that say, too, how a plan stores a number."""
 
 
 def api_markdown() -> str:
@@ -62,20 +70,26 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _types(value: Any) -> Iterator[tuple[str, str]]:
-    """The types of the parameters, and of what a function returns, as the source names them."""
+    """The types of the parameters, and of what a function returns."""
     if inspect.isclass(value) and not is_dataclass(value):
         value = value.__init__
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(value))).body
     if isinstance(tree, ast.ClassDef):
         fields = [each for each in tree.body if isinstance(each, ast.AnnAssign)]
-        yield from ((ast.unparse(each.target), ast.unparse(each.annotation)) for each in fields)
+        yield from ((ast.unparse(each.target), _type(each.annotation)) for each in fields)
     elif isinstance(tree, ast.FunctionDef):
         parameters = [*tree.args.args, *tree.args.kwonlyargs]
-        yield from (
-            (each.arg, ast.unparse(each.annotation)) for each in parameters if each.annotation
-        )
+        yield from ((each.arg, _type(each.annotation)) for each in parameters if each.annotation)
         if tree.returns:
-            yield "return", ast.unparse(tree.returns)
+            yield "return", _type(tree.returns)
+
+
+def _type(annotation: ast.expr) -> str:
+    """A type as the source names it, but for those of `PLAIN`."""
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Name):
+            node.id = PLAIN.get(node.id, node.id)
+    return ast.unparse(annotation)
 
 
 def _parameter(parameter: inspect.Parameter, types: Mapping[str, str]) -> str:
