@@ -70,24 +70,24 @@ def _add() -> None:
     wanted = dict(_TAKEN_BACK)
     if usable_cores() == os.cpu_count():
         wanted[_AFFINITY] = "1"
-    if _FOLDER not in os.environ and not _takes_folders(_folder_of_caches()):
+    if _FOLDER not in os.environ and not _takes_folders(folder_of_caches()):
         wanted[_FOLDER] = _own_folder()
     for name in wanted.keys() - os.environ.keys():
         os.environ[name] = wanted[name]
         _added.add(name)
 
 
-def _folder_of_caches() -> str:
-    """Where PoCL makes its folder, if nothing else is said."""
-    home = os.environ.get("HOME", "")
-    return os.environ.get("XDG_CACHE_HOME") or (home and os.path.join(home, ".cache"))
+def folder_of_caches() -> str:
+    """The user's folder of caches, tflgpu's and PoCL's among them."""
+    # As platformdirs has it on Linux, but importing that takes longer than a start has.
+    return os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
 
 
 def _takes_folders(path: str) -> bool:
     """Whether a folder can be made there, with those that it lies in, or is there already."""
     while not os.path.lexists(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
-    return not path or (os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK))
+    return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
 
 
 @cache
@@ -95,8 +95,9 @@ def _own_folder() -> str:
     """A folder that is removed when this process ends."""
     # Imported here, as starts rarely need them.
     import atexit
-    from tempfile import TemporaryDirectory
+    from shutil import rmtree
+    from tempfile import mkdtemp
 
-    folder = TemporaryDirectory(prefix="tflgpu-pocl-", ignore_cleanup_errors=True)
-    atexit.register(folder.cleanup)
-    return folder.name
+    folder = mkdtemp(prefix="tflgpu-pocl-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return folder

@@ -78,6 +78,11 @@ class Identity:
         name = os.fsencode(os.path.basename(name_of(model))).decode("utf-8", "replace")
         return cls(name, fingerprint(model))
 
+    @classmethod
+    def of_graph(cls, name: str) -> Identity:
+        """That of a graph which no file has, by its name."""
+        return cls(name, hashlib.sha256(name.encode()).hexdigest())
+
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:

@@ -32,15 +32,8 @@ class Samples:
             if not any(_equal(arrays, others) for others in self.inputs):
                 self.inputs.append(arrays)
         with Child(LONGEST_RUN) as child:
-            self._expected = [
-                [
-                    array
-                    for _, array in child.run(
-                        model, arrays if signature else list(arrays.values()), signature
-                    )
-                ]
-                for arrays in self.inputs
-            ]
+            runs = [child.run(model, arrays, signature) for arrays in self.inputs]
+        self._expected = [[array for _, array in outputs] for outputs in runs]
         finite = [number for number, found in enumerate(self._expected) if _finite(found)]
         if finite:
             self.inputs = [self.inputs[number] for number in finite]

@@ -70,9 +70,11 @@ class Child:
     ) -> list[Output]:
         """The outputs of a run of a model, in the order of LiteRT.
 
-        `inputs` are in the model's order, or by name for a signature. Raises what `ask` raises.
+        `inputs` are in the model's order; for a signature, by name. Raises what `ask` raises.
         """
         source = model if isinstance(model, bytes) else os.fspath(model)
+        if isinstance(inputs, Mapping) and not signature:
+            inputs = list(inputs.values())
         return self._answer(_outputs, "run", source, inputs, signature, kernels)
 
     def _answer(self, read: Callable[[Any, IO[bytes]], T], function: str, *arguments: Any) -> T:

@@ -79,7 +79,7 @@ def every_tensor(
     Names that several tensors have are left out. ModelError if LiteRT cannot run the copy.
     """
     graph = _read(model, signature, arrays)
-    ordered = list(_with_state(graph, arrays).values())
+    whole = _with_state(graph, arrays)
     results = dict.fromkeys(tensor for op in graph.ops for tensor in op.outputs)
     graph.outputs = [tensor for tensor in results if tensor.dtype not in HIDDEN]
     graph.output_names = [tensor.name for tensor in graph.outputs]
@@ -87,7 +87,7 @@ def every_tensor(
         copy = write(graph)
     except PassError as error:
         raise ModelError(f"the tensors of this model cannot be compared: {error}") from error
-    found = run_apart(copy, ordered, kernels=kernels)
+    found = run_apart(copy, whole, kernels=kernels)
     times = Counter(graph.output_names)
     named = zip(graph.output_names, found, strict=True)
     return {name: pair for name, pair in named if times[name] == 1}

@@ -1,7 +1,7 @@
 """The result of selection, from which kernels are generated."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import Finding
 from ..events import Event
@@ -21,7 +21,7 @@ class Selected:
     """The storage of each tensor that is not a constant."""
     operators: int
     """Number of operators in the model file."""
-    candidates: Mapping[Op, Candidates]
+    candidates: Mapping[Op, Candidates] = field(default_factory=dict)
     """Implementations of each operator, conversions not included."""
     events: Sequence[Event] = ()
     """Rewrites applied and declined."""

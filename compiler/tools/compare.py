@@ -104,7 +104,7 @@ def litert_outputs(
     What the model keeps starts with zeros.
     """
     whole = with_state(model, signature, arrays)
-    found = run_apart(model, whole if signature else list(whole.values()), signature, kernels)
+    found = run_apart(model, whole, signature, kernels)
     names = [info.name for info, _ in found] if signature else read(model).output_names
     return dict(zip(names, found, strict=True))
 

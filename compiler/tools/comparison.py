@@ -113,8 +113,8 @@ def compare(
 
 def _real(array: Array) -> Array:
     """Numbers as float64; of complex ones the real and imaginary parts, along one axis more."""
-    parts = (array.real, array.imag) if array.dtype.kind == "c" else (array,)
-    return np.stack(parts, -1).astype(np.float64) if len(parts) > 1 else parts[0].astype(np.float64)
+    real = np.stack([array.real, array.imag], -1) if array.dtype.kind == "c" else array
+    return real.astype(np.float64)
 
 
 def _special_values(actual: Array, expected: Array, whose: str) -> str:

@@ -6,7 +6,6 @@ estimates, until a batch brings no gain: first tiles, then work-groups for the b
 result is written to the table at once.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -267,8 +266,8 @@ def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
         wanted[graph.add(_copy(op, inputs, number))] = size
     choice: Choice = dict.fromkeys(wanted, subject.implementation)
     storages = insert_conversions(graph, choice, target)
-    selected = Selected(graph, choice, storages, len(sizes), {})
-    identity = Identity(graph.name, hashlib.sha256(graph.name.encode()).hexdigest())
+    selected = Selected(graph, choice, storages, len(sizes))
+    identity = Identity.of_graph(graph.name)
     fixed = _FixedSizes(wanted)
     return pipeline.generate_plan([selected], options, target, identity, fixed)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from ..cache.private_files import check_private, make_private, replace_file
+from ..environment import folder_of_caches
 from ..errors import CacheWarning, PlanError, warn_caller
 from ..processor import instruction_set
 from .drivers import OURS, Driver, installed, register
@@ -232,9 +233,7 @@ def try_again() -> None:
 
 
 def _of_this_machine() -> Trials:
-    # As platformdirs has it on Linux, but importing that takes longer than all of this.
-    home = os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    return Trials(installed(), os.path.join(home, "tflgpu"))
+    return Trials(installed(), os.path.join(folder_of_caches(), "tflgpu"))
 
 
 def _digest(drivers: Sequence[Driver]) -> str:

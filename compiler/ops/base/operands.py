@@ -68,8 +68,7 @@ class Operand:
     @property
     def types(self) -> frozenset[str] | None:
         """What its element type must be one of; None for any, and where others decide."""
-        several = self.kind.split("|") if "|" in self.kind else None
-        return frozenset(several) if several else _KINDS.get(self.kind)
+        return frozenset(self.kind.split("|")) if "|" in self.kind else _KINDS.get(self.kind)
 
 
 @dataclass(frozen=True)

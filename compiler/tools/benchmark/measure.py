@@ -163,11 +163,11 @@ def _ready(prepare: Callable[[], Run], warm_up: int) -> Run | str:
 def _litert(model: Model, arrays: Mapping[str, Array], threads: int, signature: str) -> Run:
     """A run of the same model and inputs on LiteRT with XNNPACK (ModelError)."""
     whole = with_state(model, signature, arrays)
-    inputs = list(whole.values())
-    run_apart(model, whole if signature else inputs, signature)
+    run_apart(model, whole, signature)
     if signature:
         called = Reference(model, threads=threads, kernels="XNNPACK", signature=signature)
         return lambda: called.run(whole)
+    inputs = list(whole.values())
     shapes = [array.shape for array in inputs]
     reference = Reference(model, input_shapes=shapes, threads=threads, kernels="XNNPACK")
     return lambda: reference.run(inputs)

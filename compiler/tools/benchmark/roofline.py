@@ -151,8 +151,8 @@ def compile_dispatches(target: Target) -> CompiledModel:
 
 def _compiled(graph: Graph, choice: Choice, target: Target) -> CompiledModel:
     storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
-    selected = Selected(graph, choice, storages, len(graph), {})
-    identity = Identity(graph.name, hashlib.sha256(graph.name.encode()).hexdigest())
+    selected = Selected(graph, choice, storages, len(graph))
+    identity = Identity.of_graph(graph.name)
     options = Options(target=target.language.name)
     return pipeline.generate_plan([selected], options, target, identity, Sizing())
 
