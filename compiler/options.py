@@ -91,8 +91,7 @@ class Options:
             )
         if self.fallback_ops and self.fallback == "none":
             raise self._invalid(
-                "fallback_ops",
-                "nothing runs on LiteRT with fallback='none'; leave one of them out",
+                "fallback_ops", "nothing runs on LiteRT with fallback='none'; leave one of them out"
             )
         named = Counter(name for name, _ in self.input_shapes)
         if len(set(named.values())) > 1 and not self.several_signatures:

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 from .devices import Profile
 from .language import GLSL, OPENCL, VULKAN, WGSL, Language
 
-SOURCE_LANGUAGES = {
-    "opencl": OPENCL,
-    "glsl": GLSL,
-    "vulkan": VULKAN,
-    "metal": VULKAN,
-    "wgsl": WGSL,
-}
+SOURCE_LANGUAGES = {"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN, "wgsl": WGSL}
 """The language kernels are generated in, by the option `target`.
 
 Metal's kernels are translated from Vulkan's.

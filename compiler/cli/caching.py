@@ -31,9 +31,7 @@ ENTRIES = (
     Column("path", value=attrgetter("folder")),
     Column("model", "model", text=lambda entry: entry.model or "(damaged)"),
     Column(
-        "",
-        "variant",
-        text=lambda entry: entry.folder.name + (" (edited)" if entry.edited else ""),
+        "", "variant", text=lambda entry: entry.folder.name + (" (edited)" if entry.edited else "")
     ),
     Column("shapes", "shapes", attrgetter("choices"), right=True),
     Column("binaries", "devices", right=True),

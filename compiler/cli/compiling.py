@@ -205,10 +205,7 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
         ),
         ("kernels out", kernels_in_launches(plan)),
         *(
-            (
-                "in Python" if part.function else "on LiteRT",
-                f"{part.file}: {operators_of(part)}",
-            )
+            ("in Python" if part.function else "on LiteRT", f"{part.file}: {operators_of(part)}")
             for part in plan.parts
         ),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),

@@ -26,10 +26,7 @@ PARTS = (
     Column("operators", "operators", attrgetter("label"), operators_of),
 )
 
-CLASSES = (
-    Column("label", "class"),
-    Column("score", "score", text="{:.6g}", right=True),
-)
+CLASSES = (Column("label", "class"), Column("score", "score", text="{:.6g}", right=True))
 
 
 @dataclass

@@ -43,11 +43,7 @@ TABLE = (
 @scheduler_option
 @json_option
 def tune_command(
-    models: tuple[Path, ...],
-    cache: Path,
-    options: list[Options],
-    tolerance: float,
-    scheduler: str,
+    models: tuple[Path, ...], cache: Path, options: list[Options], tolerance: float, scheduler: str
 ) -> None:
     """Search for the fastest tiles and work-groups of the kernels of MODELS.
 

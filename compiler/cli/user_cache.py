@@ -39,9 +39,7 @@ def load_compiled(
     """
     options = for_attached_device(
         Options(
-            device=device,
-            signature=signatures(signature or ()),
-            input_shapes=tuple(shapes.items()),
+            device=device, signature=signatures(signature or ()), input_shapes=tuple(shapes.items())
         )
     )
     cache = user_cache()

@@ -35,12 +35,7 @@ SINGLE = (
 @click.option("--bisect", is_flag=True, help="Find the rewrite that changes the results.")
 @json_option
 def verify(
-    model: Path,
-    options: Options,
-    tolerance: float,
-    given: InputValues,
-    layers: bool,
-    bisect: bool,
+    model: Path, options: Options, tolerance: float, given: InputValues, layers: bool, bisect: bool
 ) -> None:
     """Compile MODEL, run it, and compare its outputs with LiteRT's on the same inputs.
 

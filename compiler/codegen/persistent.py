@@ -56,8 +56,7 @@ def divided(kernels: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
     """
     before, after = _different(kernels), _different(kernels[::-1])[::-1]
     larger, cut = min(
-        ((max(before[cut - 1], after[cut]), cut) for cut in range(1, len(kernels))),
-        default=(0, 0),
+        ((max(before[cut - 1], after[cut]), cut) for cut in range(1, len(kernels))), default=(0, 0)
     )
     if not kernels or before[-1] <= most or larger > WORTH * before[-1]:
         yield 0, len(kernels)

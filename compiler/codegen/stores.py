@@ -87,10 +87,7 @@ class Stores:
         return body(joined, *parts, whole)
 
     def store_at(
-        self,
-        value: Operand | None,
-        index: Operand,
-        within: tuple[Operand, Operand] | None = None,
+        self, value: Operand | None, index: Operand, within: tuple[Operand, Operand] | None = None
     ) -> Statements:
         """The statements that run the epilogue on an element and store it at a flat index.
 

@@ -8,10 +8,7 @@ _KERAS = "tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(FI
 _TORCH = "litert_torch.convert(module, example_inputs).export('model.tflite')"
 
 HEADS = {
-    rb"version https://git-lfs": (
-        "a pointer of Git LFS",
-        "fetch the file with: git lfs pull",
-    ),
+    rb"version https://git-lfs": ("a pointer of Git LFS", "fetch the file with: git lfs pull"),
     rb"\s*<(!DOCTYPE|html|\?xml)": (
         "a web page, saved in place of the download",
         "open its URL in a browser, and download the file itself",

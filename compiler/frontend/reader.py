@@ -30,9 +30,7 @@ OPERANDS = 500_000
 
 
 def read(
-    source: Model,
-    input_shapes: Mapping[str, Shape] | None = None,
-    signature: str | None = None,
+    source: Model, input_shapes: Mapping[str, Shape] | None = None, signature: str | None = None
 ) -> Graph:
     """The graph of a model's first subgraph, or of a signature's subgraph.
 

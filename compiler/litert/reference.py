@@ -69,9 +69,7 @@ class Reference:
         try:
             with without_notices():
                 self._interpreter = litert.Interpreter(
-                    **source,
-                    num_threads=threads,
-                    **kernel_options(litert, kernels),
+                    **source, num_threads=threads, **kernel_options(litert, kernels)
                 )
                 runner = self._interpreter.get_signature_runner
                 self._runner = runner(signature) if signature else None

@@ -69,10 +69,7 @@ HIDDEN = ("resource", "variant", "string")
 
 
 def every_tensor(
-    model: Model,
-    signature: str,
-    arrays: Mapping[str, Array],
-    kernels: KernelSet = "XNNPACK",
+    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
 ) -> Mapping[str, Output]:
     """The operators' results on these inputs, by tensor name; of a signature, or "" for the model.
 

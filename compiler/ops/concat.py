@@ -112,10 +112,7 @@ def _lanes(op: Op, target: Target) -> Sequence[Launch]:
                 "move/concat_lanes.jinja",
                 sliced_grid(reached, target),
                 reads={"x": tensor},
-                variables={
-                    "start": start,
-                    "last": start + channels == bhwc(op.output.shape)[3],
-                },
+                variables={"start": start, "last": start + channels == bhwc(op.output.shape)[3]},
                 view=sliced_view(tensor, op.output, (0, 0, 0, start), target),
             )
         )
@@ -137,10 +134,7 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
                 "start": start * inner,
             },
             view=row_major_view(
-                tensor,
-                op.output,
-                tensor.shape,
-                _starts(axis, start, len(tensor.shape)),
+                tensor, op.output, tensor.shape, _starts(axis, start, len(tensor.shape))
             ),
         )
         for tensor, start in placed(op)

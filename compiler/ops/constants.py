@@ -65,10 +65,7 @@ def _folded(
 _SHAPE = "of a known shape"
 
 _folded(
-    "BROADCAST_ARGS a:integer b:integer -> y",
-    _shape_of(_joint_shape),
-    _joint_shape,
-    "of constants",
+    "BROADCAST_ARGS a:integer b:integer -> y", _shape_of(_joint_shape), _joint_shape, "of constants"
 )
 # The reader has decoded the sparse constant already.
 _folded("DENSIFY x:T -> y:T", same_as_first, lambda op, x: x, "of constants", ("float32",))

@@ -77,10 +77,7 @@ def _reference(op: Op, condition: Array, first: Array, second: Array) -> Array:
     return SELECTION.reference(op, condition, first, second)
 
 
-for _name, _infer, _versions in (
-    ("SELECT", _infer_select, 4),
-    ("SELECT_V2", broadcast_shapes, 2),
-):
+for _name, _infer, _versions in (("SELECT", _infer_select, 4), ("SELECT_V2", broadcast_shapes, 2)):
     ELEMENTWISE[_name] = SELECTION
     define(
         f"{_name} condition:bool a:T b:T -> y:T",

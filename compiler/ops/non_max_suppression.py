@@ -85,13 +85,7 @@ define(
     dtypes=_TYPES,
     note=_NOTE,
 )
-define(
-    SUPPRESS,
-    _infer_suppress,
-    (row_major("suppress", _build, fuses=False),),
-    None,
-    _TYPES,
-)
+define(SUPPRESS, _infer_suppress, (row_major("suppress", _build, fuses=False),), None, _TYPES)
 define(
     "TFLite_Detection_PostProcess boxes scores anchors -> boxes classes scores count",
     _infer_detection,

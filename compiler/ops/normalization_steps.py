@@ -55,12 +55,7 @@ def _launch(op: Op, target: Target, template: str, parts: int) -> Launch:
         op,
         template,
         (team, parts, batch * slice_count(channels, target)),
-        variables={
-            "team": team,
-            "seats": seats(team, target),
-            "pixels": pixels,
-            "sum": SUM,
-        },
+        variables={"team": team, "seats": seats(team, target), "pixels": pixels, "sum": SUM},
         group=(team, 1, 1),
         flatten=True,
         flops=4 * op.operand(0).elements,
@@ -91,8 +86,6 @@ def _normalize(op: Op, target: Target) -> Launch:
 
 
 define(
-    STATISTICS,
-    _infer_statistics,
-    (Implementation("pixel_statistics", _statistics, fuses=False),),
+    STATISTICS, _infer_statistics, (Implementation("pixel_statistics", _statistics, fuses=False),)
 )
 define(NORMALIZE, same_as_first, (Implementation("normalize_pixels", _normalize),))

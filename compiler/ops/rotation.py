@@ -67,9 +67,6 @@ def _slices(op: Op, target: Target) -> str | None:
 define(
     NAME,
     same_as_first,
-    (
-        Implementation("rotate", _build_sliced, _slices),
-        row_major("rotate_linear", _build_linear),
-    ),
+    (Implementation("rotate", _build_sliced, _slices), row_major("rotate_linear", _build_linear)),
     _reference,
 )

@@ -50,10 +50,7 @@ define_move(
     traits=Traits(always, range=among_operands),
 )
 define_move(
-    "REVERSE_V2 x:T axes:integer -> y:T",
-    _reverse,
-    versions=4,
-    traits=Traits(range=among_operands),
+    "REVERSE_V2 x:T axes:integer -> y:T", _reverse, versions=4, traits=Traits(range=among_operands)
 )
 define_move(ROLL, _roll, traits=Traits(range=among_operands))
 define_move(

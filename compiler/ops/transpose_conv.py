@@ -144,10 +144,7 @@ def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
         op,
         "transpose_conv/transpose_conv_thin.jinja",
         (-(-phases.columns // tile.pixels), phases.rows, batch),
-        {
-            "bias": bias.reshape(vectors, -1),
-            "weights": pack_thin(weights, phases, vectors, target),
-        },
+        {"bias": bias.reshape(vectors, -1), "weights": pack_thin(weights, phases, vectors, target)},
         {"tile": tile, "phases": phases, "part": phases.all_taps, "epilogue": op.epilogue},
     )
 

@@ -175,12 +175,7 @@ def _build_input(op: Op, target: Target) -> Launch:
         op,
         "conv/winograd_input.jinja",
         (across, down, batch * slice_count(channels, target)),
-        variables={
-            "across": across,
-            "window": op.attrs["window"],
-            "a": A,
-            "b": B,
-        },
+        variables={"across": across, "window": op.attrs["window"], "a": A, "b": B},
         heavy=True,
         flops=4 * op.output.elements,
     )

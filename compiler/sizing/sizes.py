@@ -44,10 +44,7 @@ class SizedOp:
 
 
 def size_operators(
-    graph: Graph,
-    choice: Mapping[Op, Implementation],
-    target: Target,
-    sizing: Sizing | None = None,
+    graph: Graph, choice: Mapping[Op, Implementation], target: Target, sizing: Sizing | None = None
 ) -> list[SizedOp]:
     """Every operator with its launches, in a valid order of execution."""
     sizing = sizing or Sizing()

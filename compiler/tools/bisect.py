@@ -36,10 +36,7 @@ class Culprit:
 
 
 def bisect(
-    model: Model,
-    options: Options,
-    feed: Feed,
-    progress: Progress = silent,
+    model: Model, options: Options, feed: Feed, progress: Progress = silent
 ) -> Culprit | None:
     """Search for the first rewrite with which results differ from LiteRT's; None if none do.
 

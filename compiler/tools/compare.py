@@ -47,12 +47,7 @@ class Verification:
 
 
 def verify(
-    model: Model,
-    options: Options,
-    feed: Feed,
-    *,
-    layers: bool = False,
-    progress: Progress = silent,
+    model: Model, options: Options, feed: Feed, *, layers: bool = False, progress: Progress = silent
 ) -> Verification:
     """Compile into a temporary cache, run the model and LiteRT on the same arrays, and compare.
 
@@ -94,10 +89,7 @@ def verify(
 
 
 def litert_outputs(
-    model: Model,
-    signature: str,
-    arrays: Mapping[str, Array],
-    kernels: KernelSet = "XNNPACK",
+    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
 ) -> Asked:
     """LiteRT's outputs, by the compiler's names for them; a signature may omit some (ModelError).
 

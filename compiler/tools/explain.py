@@ -11,15 +11,7 @@ from ..events import Event
 from ..frontend.model_file import Identity, Model
 from ..ir import Graph, Origin
 from ..options import Options
-from ..pipeline import (
-    Observer,
-    Unfit,
-    fitting,
-    generate_plan,
-    select,
-    target_of,
-    unobserved,
-)
+from ..pipeline import Observer, Unfit, fitting, generate_plan, select, target_of, unobserved
 from ..progress import Progress
 from ..select.selected import Selected
 from ..sizing.sizes import SizedOp, Sizing, size_operators

@@ -29,11 +29,7 @@ class Commands:
 
 
 def compile_commands(
-    plan: Plan,
-    schedule: Schedule,
-    device: Device,
-    buffers: Buffers,
-    sources: Mapping[str, str],
+    plan: Plan, schedule: Schedule, device: Device, buffers: Buffers, sources: Mapping[str, str]
 ) -> Commands:
     """Compile the kernels from their sources, by file, and bind them (BuildError, DeviceError)."""
     kernels = [plan.kernels[index] for index in schedule.kernels]
@@ -42,11 +38,7 @@ def compile_commands(
 
 
 def bind_commands(
-    plan: Plan,
-    schedule: Schedule,
-    device: Device,
-    buffers: Buffers,
-    programs: Sequence[Program],
+    plan: Plan, schedule: Schedule, device: Device, buffers: Buffers, programs: Sequence[Program]
 ) -> Commands:
     """Bind compiled kernels, those of `Schedule.kernels`, to device memory (DeviceError)."""
     spans: dict[_Span, Buffer] = {}
@@ -68,10 +60,7 @@ def bind_commands(
 
 
 def _argument(
-    argument: Argument,
-    device: Device,
-    buffers: Buffers,
-    spans: dict[_Span, Buffer],
+    argument: Argument, device: Device, buffers: Buffers, spans: dict[_Span, Buffer]
 ) -> Buffer:
     """The memory of an argument. `spans` holds what was made so far, to be made only once."""
     buffer = buffers[argument.region, argument.index]

@@ -21,11 +21,7 @@ class DeviceMemory:
     """One buffer for each region and index. Releasing the device frees them."""
 
     def __init__(
-        self,
-        plan: Plan,
-        device: Device,
-        weights: memoryview,
-        beside: Sequence[DeviceMemory] = (),
+        self, plan: Plan, device: Device, weights: memoryview, beside: Sequence[DeviceMemory] = ()
     ) -> None:
         """Allocate all buffers and initialize the variables (DeviceError).
 

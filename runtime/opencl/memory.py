@@ -241,18 +241,7 @@ class OpenCLMemory:
         if size:
             pattern = bytes([byte])
             with driver_call(self._name, f"filling {size} bytes"):
-                call(
-                    "clEnqueueFillBuffer",
-                    self._queue,
-                    buffer,
-                    pattern,
-                    1,
-                    0,
-                    size,
-                    0,
-                    None,
-                    None,
-                )
+                call("clEnqueueFillBuffer", self._queue, buffer, pattern, 1, 0, size, 0, None, None)
             self.busy = True
 
     def finish(self, doing: str) -> None:

@@ -49,13 +49,7 @@ from .storage import NARROW_SIZES, WORD, element_size, item_size, sliced_shape
 from .validate_facts import check_facts, check_reaches, check_schedules
 from .validate_parts import check_host_tensors, check_parts
 
-TARGETS = {
-    "opencl": ".cl",
-    "glsl": ".comp",
-    "vulkan": ".comp",
-    "metal": ".metal",
-    "wgsl": ".wgsl",
-}
+TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal", "wgsl": ".wgsl"}
 """The suffix of kernel files for each target."""
 
 REPORTED = 5

@@ -68,9 +68,7 @@ def add(store: Store, record: Record) -> str:
 
 
 def rewrite(
-    store: Store,
-    known: Sequence[Record] = (),
-    keep: Callable[[Record], bool] = lambda record: True,
+    store: Store, known: Sequence[Record] = (), keep: Callable[[Record], bool] = lambda record: True
 ) -> None:
     """Replace the files of an index by one with known records and with those that are to be kept.
 

@@ -58,11 +58,7 @@ def from_shape(value: Value) -> Call:
     """The flattening of everything but the batch, as converters write it for open batches."""
     shape = Call("SHAPE", (value,), {"out_type": "int32"}, ((3,),), "int32")
     batch = Call(
-        "STRIDED_SLICE",
-        (shape, ints(0), ints(1), ints(1)),
-        {"shrink_axis_mask": 1},
-        ((),),
-        "int32",
+        "STRIDED_SLICE", (shape, ints(0), ints(1), ints(1)), {"shrink_axis_mask": 1}, ((),), "int32"
     )
     rest = known(np.array(-1, np.int32))
     wanted = Call("PACK", (batch, rest), {"values_count": 2, "axis": 0}, ((2,),), "int32")

@@ -99,10 +99,7 @@ def module(arrays: str, body: str, beside: str = "") -> str:
     for binding, array in enumerate([*reads, written]):
         access = "read_write" if array in (written, beside) else "read"
         lines.append(f"@group(0) @binding({binding}) var<storage, {access}> {array}: array<f32>;")
-    lines += [
-        "@compute @workgroup_size(1)",
-        "fn main(@builtin(global_invocation_id) id: vec3u) {",
-    ]
+    lines += ["@compute @workgroup_size(1)", "fn main(@builtin(global_invocation_id) id: vec3u) {"]
     lines += ["  let i = id.x;", f"  {body}", "}", ""]
     return "\n".join(lines)
 

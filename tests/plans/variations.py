@@ -33,10 +33,7 @@ def complete() -> Plan:
         inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
         kernels=(
             replace(
-                plan.kernels[0],
-                parameters=4,
-                extensions=("cl_khr_fp16",),
-                bodies=(Body(0, 9, 7),),
+                plan.kernels[0], parameters=4, extensions=("cl_khr_fp16",), bodies=(Body(0, 9, 7),)
             ),
             *plan.kernels[1:],
         ),

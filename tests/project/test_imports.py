@@ -52,16 +52,7 @@ STAGES = {
         *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
-        *(
-            "late_names",
-            "printable",
-            "frozen",
-            "errors",
-            "quiet",
-            "waiting",
-            "forks",
-            "background",
-        ),
+        *("late_names", "printable", "frozen", "errors", "quiet", "waiting", "forks", "background"),
         "typed_json",
         *("processor", "environment"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op"),

@@ -53,11 +53,7 @@ UNARY = {
     "EXP": Row(draws=("normal",)),
     "FAKE_QUANT": Row(
         draws=("normal", "wide"),
-        attrs={
-            "min": (-1.0, -0.3, 0.0),
-            "max": (0.7, 6.0),
-            "num_bits": (4, 8, 16),
-        },
+        attrs={"min": (-1.0, -0.3, 0.0), "max": (0.7, 6.0), "num_bits": (4, 8, 16)},
     ),
     "FLOOR": Row(draws=("normal", "wide", "with ties")),
     "GELU": Row(draws=("normal", "wide"), attrs={"approximate": (False, True)}),
@@ -145,10 +141,7 @@ def _binary(operator: str, row: Row) -> Generator:
             same = Input(first, "truth" if dtype == "bool" else kind, dtype)
             operands: tuple[Value, Value] = same, same
         else:
-            operands = (
-                take(draw, first, dtype, free),
-                take_last(draw, second, dtype, kind),
-            )
+            operands = (take(draw, first, dtype, free), take_last(draw, second, dtype, kind))
         attrs = _attrs(draw, row)
         if row.activates and dtype == "float32":
             attrs["fused_activation_function"] = pick(draw, ACTIVATIONS)

@@ -29,16 +29,7 @@ from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
 from .definitions import Macro, within
 from .parse import definitions_of
 from .types import known, scalar, vector
-from .values import (
-    Value,
-    binary,
-    called,
-    chosen,
-    common,
-    constructed,
-    numeral,
-    unary,
-)
+from .values import Value, binary, called, chosen, common, constructed, numeral, unary
 from .words import named
 
 

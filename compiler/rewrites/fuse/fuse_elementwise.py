@@ -124,12 +124,7 @@ def fuse_second_output(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def _second_unsupported_reason(
-    graph: Graph,
-    host: Op,
-    op: Op,
-    target: Target,
-    begun: Mapping[Op, int],
-    ends: Mapping[Op, int],
+    graph: Graph, host: Op, op: Op, target: Target, begun: Mapping[Op, int], ends: Mapping[Op, int]
 ) -> str | None:
     """Why `host` cannot compute `op` in addition to its own result; None if it can.
 

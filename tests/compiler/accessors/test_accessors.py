@@ -115,11 +115,7 @@ def test_constants_start_at_their_base() -> None:
 
 @pytest.mark.parametrize(
     ("channels", "text"),
-    [
-        (16, "v"),
-        (3, "keep_lanes(v, 3)"),
-        (19, "gs == 4 ? keep_lanes(v, 3) : v"),
-    ],
+    [(16, "v"), (3, "keep_lanes(v, 3)"), (19, "gs == 4 ? keep_lanes(v, 3) : v")],
 )
 def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> None:
     accessor = sliced((2, 3, 5, channels), array="y")

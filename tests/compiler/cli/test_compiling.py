@@ -145,10 +145,7 @@ def test_a_model_that_cannot_run_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_of_the_input_is_one_message_and_exit_code_1(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[object, ...],
-    message: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[object, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.tflite").write_text("this is not a model")
@@ -203,13 +200,7 @@ def test_on_a_terminal_a_bar_names_the_stage(tmp_path: Path) -> None:
     import pty
 
     terminal, its_end = pty.openpty()
-    command = [
-        *TFLGPU,
-        "compile",
-        str(DIGITS_MODEL),
-        "-o",
-        str(tmp_path / "cache"),
-    ]
+    command = [*TFLGPU, "compile", str(DIGITS_MODEL), "-o", str(tmp_path / "cache")]
     environment = {**os.environ, "TERM": "xterm"}
     result = subprocess.run(
         [*command, "--device", PROFILE, "--json"],

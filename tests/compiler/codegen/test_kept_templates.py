@@ -54,10 +54,7 @@ def test_templates_are_compiled_once(folder: Path, compiled: Callable[[], list[s
 
 @pytest.mark.parametrize("changed", ["compiler_version", "version"])
 def test_other_versions_compile_again(
-    folder: Path,
-    compiled: Callable[[], list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    changed: str,
+    folder: Path, compiled: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
     """Of this compiler and of jinja2."""
     compiled()

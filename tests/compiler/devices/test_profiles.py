@@ -86,10 +86,7 @@ def test_kernels_bind_no_more_than_every_device_allows(name: str, target: str) -
 
 def test_every_profile_can_be_read_and_is_for_something() -> None:
     assert {item.slice_width for item in profiles().values()} == {4, 8, 16}
-    assert [name for name, item in profiles().items() if not item.match] == [
-        "amd_rdna2",
-        "gles31",
-    ]
+    assert [name for name, item in profiles().items() if not item.match] == ["amd_rdna2", "gles31"]
 
 
 def test_a_profile_like_another_one(tmp_path: Path) -> None:

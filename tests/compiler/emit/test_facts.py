@@ -83,10 +83,7 @@ def test_guards_notice_a_write_behind_a_buffer(tmp_path: Path, opencl_device: st
     source = copy_source("float").replace("y[get", "y[1 + get")
     info = TensorInfo("x", (3,), "float32")
     parts = single(source, [info], replace(info, name="y"), 3)
-    with (
-        guarded() as check,
-        load(parts.write(tmp_path), device=opencl_device) as session,
-    ):
+    with guarded() as check, load(parts.write(tmp_path), device=opencl_device) as session:
         session.run([[1.0, 2.0, 3.0]])
         with pytest.raises(AssertionError, match="bytes behind a buffer of 12 were written"):
             check()
@@ -94,9 +91,6 @@ def test_guards_notice_a_write_behind_a_buffer(tmp_path: Path, opencl_device: st
 
 def test_guards_are_behind_every_buffer(tmp_path: Path, opencl_device: str) -> None:
     parts = copy(TensorInfo("x", (3,), "float32"))
-    with (
-        guarded() as check,
-        load(parts.write(tmp_path), device=opencl_device) as session,
-    ):
+    with guarded() as check, load(parts.write(tmp_path), device=opencl_device) as session:
         assert session.run([[1.0, 2.0, 3.0]])["y"].tolist() == [1.0, 2.0, 3.0]
         check()

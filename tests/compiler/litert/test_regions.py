@@ -22,8 +22,7 @@ def around(text: str, *chosen: str) -> Partition:
     """The partition with the operators of these names on LiteRT."""
     graph = parsed(text).graph
     return partition(
-        graph,
-        {op: Finding(op.index, op.name, "chosen") for op in graph.ops if op.name in chosen},
+        graph, {op: Finding(op.index, op.name, "chosen") for op in graph.ops if op.name in chosen}
     )
 
 

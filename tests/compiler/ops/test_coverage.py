@@ -37,10 +37,10 @@ ELSEWHERE = {
         *("UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"),
     ],
     "rewrites/decompose/test_resolve_variables.py": [
-        *("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"),
+        *("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE")
     ],
     "rewrites/decompose/test_tensor_list.py": [
-        *("FlexTensorListReserve", "FlexTensorListSetItem", "FlexTensorListStack"),
+        *("FlexTensorListReserve", "FlexTensorListSetItem", "FlexTensorListStack")
     ],
 }
 """By test file below tests/compiler, the operators whose graphs a case cannot hold."""

@@ -11,9 +11,7 @@ from graphs import Value, call, model, transpose, w, x
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
 
-MOVED: dict[str, Value] = {
-    "TRANSPOSE": transpose(x(2, 19, 7, 5), 0, 2, 3, 1),
-}
+MOVED: dict[str, Value] = {"TRANSPOSE": transpose(x(2, 19, 7, 5), 0, 2, 3, 1)}
 
 
 @pytest.mark.parametrize("operator", MOVED)

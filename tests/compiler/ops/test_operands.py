@@ -60,12 +60,7 @@ def test_operators_of_models_are_declared() -> None:
         ),
         ("CONV_2D", "float32 bool", "float32", "its operand filter must be weights, but tensor t1"),
         ("MUL", "float32 int32", "float32", "b must be float32 as tensor t0 is, but"),
-        (
-            "PACK",
-            "bool bool int8",
-            "bool",
-            "x must be bool as tensor t0 is, but tensor t2",
-        ),
+        ("PACK", "bool bool int8", "bool", "x must be bool as tensor t0 is, but tensor t2"),
         ("ASSIGN_VARIABLE", "resource", "", "it has 1 operand, but takes handle, value"),
     ],
 )

@@ -72,11 +72,7 @@ def run(graph: Graph, folder: Path, device: str, x: Array) -> list[Array]:
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 @pytest.mark.parametrize("size, stride", [((2, 2), (2, 2)), ((3, 2), (1, 3)), ((3, 3), (2, 2))])
 def test_pool_with_places(
-    padding: str,
-    size: tuple[int, int],
-    stride: tuple[int, int],
-    opencl_device: str,
-    tmp_path: Path,
+    padding: str, size: tuple[int, int], stride: tuple[int, int], opencl_device: str, tmp_path: Path
 ) -> None:
     x = np.random.default_rng(1).standard_normal(SHAPE).astype(np.float32)
     wanted = pool(x, padding, size, stride)

@@ -84,7 +84,7 @@ def test_bodies_of_posenet(joined: bool) -> None:
     records = shown.records()
     assert kind == "keypoints" and len(records) == 34
     assert [(r["pose"], r["name"]) for r in records[15:18]] == [
-        *((0, "left ankle"), (0, "right ankle"), (1, "nose")),
+        *((0, "left ankle"), (0, "right ankle"), (1, "nose"))
     ]
     for number, record in enumerate(records):
         row, part = (2, 6)[number // 17], number % 17

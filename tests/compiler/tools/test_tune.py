@@ -48,11 +48,7 @@ def test_the_search_finds_the_fastest(
 
 @pytest.mark.parametrize(("channels", "tile"), [(255, (7, 2)), (256, (14, 2))])
 def test_the_first_tile_is_the_kernels_own(
-    measured: list[Sizes],
-    opencl_device: str,
-    tmp_path: Path,
-    channels: int,
-    tile: tuple[int, int],
+    measured: list[Sizes], opencl_device: str, tmp_path: Path, channels: int, tile: tuple[int, int]
 ) -> None:
     """After a deep depthwise convolution it has more accumulators than the profile allows."""
     steps = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}

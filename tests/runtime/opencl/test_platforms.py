@@ -18,12 +18,7 @@ from tflgpu.runtime.opencl.trials import known
 class Symbol(ctypes.Structure):
     """Dl_info: what a library exports at an address."""
 
-    _fields_ = (
-        ("file", c_char_p),
-        ("base", c_void_p),
-        ("name", c_char_p),
-        ("address", c_void_p),
-    )
+    _fields_ = (("file", c_char_p), ("base", c_void_p), ("name", c_char_p), ("address", c_void_p))
 
 
 def libraries() -> dict[str, str]:

@@ -288,12 +288,7 @@ def test_keys_with_a_passphrase(
 
 
 def test_private_keys_stay_where_they_are(
-    local: Store,
-    disk: Path,
-    folder: Path,
-    key: Path,
-    user: Path,
-    caplog: pytest.LogCaptureFixture,
+    local: Store, disk: Path, folder: Path, key: Path, user: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither a line of the key's file nor its bytes are in a store, a cache, a log or a repr."""
     caplog.set_level(logging.DEBUG)

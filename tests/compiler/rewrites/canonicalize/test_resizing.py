@@ -376,11 +376,7 @@ UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
         (1, 6, 4),
         "SPACE_TO_BATCH_ND: it splits an axis",
     ),
-    "tiles": (
-        call("TILE", rows_of(3), ints(1, 2, 1)),
-        (1, 5, 4),
-        "TILE: it repeats an axis",
-    ),
+    "tiles": (call("TILE", rows_of(3), ints(1, 2, 1)), (1, 5, 4), "TILE: it repeats an axis"),
     "branch": (branch(), (2, 3, 4), "IF: it is not known to do the same"),
     "split": (
         parts("SPLIT", 2, number(1, "int32"), rows_of(4), num_splits=2)[0],
@@ -397,11 +393,7 @@ UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
         (3, 2, 4),
         "BATCH_MATMUL: it repeats a batch of one along another axis",
     ),
-    "pool": (
-        pooled(),
-        (1, 5, 5, 4),
-        "AVERAGE_POOL_2D: it has a window of 3x3, the whole image",
-    ),
+    "pool": (pooled(), (1, 5, 5, 4), "AVERAGE_POOL_2D: it has a window of 3x3, the whole image"),
     "too long": (embedded(1, 5), (1, 9), "ADD: it has a table of [5, 12], too few entries"),
     "not allowed": (embedded(1, 5), (1, 3), "if the first 3 entries are right, as those of"),
 }

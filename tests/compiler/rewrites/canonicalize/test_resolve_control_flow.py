@@ -34,11 +34,7 @@ def loop(rounds: Tensor) -> Graph:
         turned,
         [
             Op("ADD", (turned[0], number("one", 1)), (count,)),
-            Op(
-                "MUL",
-                (turned[2], constant("factor", np.array([1.5], np.float32))),
-                (value,),
-            ),
+            Op("MUL", (turned[2], constant("factor", np.array([1.5], np.float32))), (value,)),
         ],
         (count, turned[1], value),
     )

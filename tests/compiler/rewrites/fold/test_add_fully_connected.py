@@ -43,10 +43,7 @@ def test_a_sum_of_layers_is_one_kernel() -> None:
             call("ADD", layer(x(1, 37), 19, 37), x(1, 19)),
             "the other summand is not another fully connected layer",
         ),
-        (
-            call("ADD", layer(x(5, 37), 19, 37), layer(x(1, 16), 19, 16)),
-            "one summand broadcasts",
-        ),
+        (call("ADD", layer(x(5, 37), 19, 37), layer(x(1, 16), 19, 16)), "one summand broadcasts"),
         (step(5), "5 rows are faster in kernels that compute tiles of rows"),
         (
             call("ADD", call("FULLY_CONNECTED", x(1, 3), x(5, 3), None), layer(x(1, 3), 5, 3)),

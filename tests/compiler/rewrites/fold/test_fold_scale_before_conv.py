@@ -87,15 +87,11 @@ def test_several_constants_are_taken_in_one_after_the_other() -> None:
         ),
         (
             call(
-                *("CONV_2D", call("MUL", image(), w(3)), call("TANH", x(5, 1, 1, 3)), w(5)),
-                **VALID,
+                *("CONV_2D", call("MUL", image(), w(3)), call("TANH", x(5, 1, 1, 3)), w(5)), **VALID
             ),
             "weights or bias are computed while the model runs",
         ),
-        (
-            conv(call("MUL", image(), x(3)), (5, 3), (1, 1)),
-            "neither operand is a constant",
-        ),
+        (conv(call("MUL", image(), x(3)), (5, 3), (1, 1)), "neither operand is a constant"),
         (
             conv(call("MUL", x(1, 7, 5, 1), w(3)), (5, 3), (1, 1)),
             "the feature map broadcasts, or the channels are split into groups",

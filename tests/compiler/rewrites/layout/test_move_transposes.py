@@ -159,10 +159,7 @@ def test_readers_of_one_transpose_move_together() -> None:
     passes = (move_transposes, merge_transposes, drop_identity)
     assert "TRANSPOSE" not in operators(halves(), *passes)
     image = transpose(x(2, 5, 7, 6), *FIRST)
-    both = [
-        transpose(call("TANH", image), *LAST),
-        call("MEAN", image, ints(2, 3), keep_dims=False),
-    ]
+    both = [transpose(call("TANH", image), *LAST), call("MEAN", image, ints(2, 3), keep_dims=False)]
     found = operators(both, move_transposes, fold_transpose_into_reduction)
     assert found in ("MEAN  RESHAPE  TANH", "TANH  MEAN  RESHAPE")
 

@@ -19,11 +19,7 @@ def ints(name: str, *values: Any) -> Tensor:
 MOVES: dict[str, tuple[tuple[Tensor, ...], dict[str, Any], Array]] = {
     "RESHAPE": ((), {"new_shape": (8, 18)}, IMAGE.reshape(8, 18)),
     "TRANSPOSE": ((ints("order", 0, 3, 1, 2),), {}, IMAGE.transpose(0, 3, 1, 2)),
-    "SLICE": (
-        (ints("begin", 0, 1, 2, 0), ints("size", 2, 3, -1, 2)),
-        {},
-        IMAGE[:, 1:4, 2:, :2],
-    ),
+    "SLICE": ((ints("begin", 0, 1, 2, 0), ints("size", 2, 3, -1, 2)), {}, IMAGE[:, 1:4, 2:, :2]),
     "TILE": ((ints("times", 1, 2, 1, 3),), {}, np.tile(IMAGE, (1, 2, 1, 3))),
 }
 

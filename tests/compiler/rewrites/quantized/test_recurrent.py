@@ -244,10 +244,7 @@ def test_cells_of_floats_quantize_their_rows_as_litert_does(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (
-            lambda: lstm(projected=11, peephole=True),
-            "it has peepholes and a projection",
-        ),
+        (lambda: lstm(projected=11, peephole=True), "it has peepholes and a projection"),
         (
             lambda: lstm(cell_scale=0.0004),
             "the scale of its cell state is not a power of two up to 2^-11",

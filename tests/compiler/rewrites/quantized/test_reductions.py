@@ -22,10 +22,7 @@ def test_sums_are_scaled_and_rounded_once(
 ) -> None:
     scale = 0.03 if name == "MEAN" else 3.0
     found = evaluated(
-        *(name, quantized("x", IMAGE, *SOURCE), axes(*over)),
-        scale=scale,
-        zero=-40,
-        keep_dims=True,
+        *(name, quantized("x", IMAGE, *SOURCE), axes(*over)), scale=scale, zero=-40, keep_dims=True
     )
     exact = function((IMAGE - 11) * 0.05, axis=over, keepdims=True) / scale - 40
     assert np.abs(found - np.clip(exact, -128, 127)).max() <= 0.5 + 1e-3

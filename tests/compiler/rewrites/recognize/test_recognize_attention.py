@@ -1,14 +1,7 @@
 """Attention spelled out; numbers are compared in tests/compiler/ops."""
 
 import pytest
-from cases.attention import (
-    attention,
-    attentions,
-    batches_of_heads,
-    hidden,
-    in_front,
-    shared_heads,
-)
+from cases.attention import attention, attentions, batches_of_heads, hidden, in_front, shared_heads
 from graphs import Value, call, number, reshape, x
 from rewriting import assert_becomes, assert_declines, operators, rewritten
 
