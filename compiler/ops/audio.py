@@ -73,16 +73,12 @@ def mel_bands(op: Op) -> MelBands:
     return MelBands(*limits, *sizes)
 
 
-def _infer_mfcc(op: Op) -> list[Shape]:
-    return [(*op.operand(0).shape[:2], mel_bands(op).coefficients)]
-
-
 _NOTE = "becomes products with constant matrices"
 
 define("AudioSpectrogram samples -> spectrum", _infer_spectrogram, note=_NOTE)
 define(
     "Mfcc spectrum rate:int32 -> y",
-    _infer_mfcc,
+    lambda op: [(*op.operand(0).shape[:2], mel_bands(op).coefficients)],
     dtypes=("float32", "int32"),
     note=f"{_NOTE}; the sample rate must be a constant",
 )

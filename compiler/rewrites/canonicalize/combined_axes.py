@@ -14,18 +14,10 @@ def _none(op: Op) -> Combined:
     return ()
 
 
-def _last(op: Op) -> Combined:
-    return [(0, -1)]
-
-
 def _image(op: Op) -> Combined:
     """All axes but the batch."""
     position = 2 if op.name in TRANSPOSED else 0
     return [(position, axis) for axis in range(1, len(op.operand(position).shape))]
-
-
-def _reduced(op: Op) -> Combined:
-    return [(0, axis) for axis in axes(op)]
 
 
 def _numbered(op: Op) -> Combined:
@@ -37,26 +29,14 @@ def _joined(op: Op) -> Combined:
     return [(position, op.attrs.get("axis", 0)) for position in range(len(op.inputs))]
 
 
-def _unpacked(op: Op) -> Combined:
-    return [(0, op.attrs.get("axis", 0))]
-
-
 def _padded(op: Op) -> Combined:
     pairs = op.constant(1).reshape(-1, 2)
     return [(0, axis) for axis, pair in enumerate(pairs) if pair.any()]
 
 
-def _reversed(op: Op) -> Combined:
-    return [(0, axis) for axis in op.integers(1)]
-
-
 def _divided(op: Op) -> Combined:
     """The axes that are cut into blocks."""
     return [(0, axis) for axis, _ in enumerate(op.integers(1), start=1)]
-
-
-def _all(op: Op) -> Combined:
-    return [(0, axis) for axis in range(len(op.operand(0).shape))]
 
 
 def _multiplied(op: Op) -> Combined:
@@ -71,13 +51,13 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
         ],
         _none,
     ),
-    **dict.fromkeys(REDUCTIONS, _reduced),
+    **dict.fromkeys(REDUCTIONS, lambda op: [(0, axis) for axis in axes(op)]),
     **dict.fromkeys(
         [
             *("FULLY_CONNECTED", "L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION"),
             *("LOG_SOFTMAX", "SOFTMAX", "TOPK_V2"),
         ],
-        _last,
+        lambda op: [(0, -1)],
     ),
     **dict.fromkeys(
         [
@@ -91,10 +71,10 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     "BATCH_MATMUL": _multiplied,
     "CONCATENATION": _joined,
     "CUMSUM": _numbered,
-    "DYNAMIC_UPDATE_SLICE": _all,
-    "REVERSE_V2": _reversed,
+    "DYNAMIC_UPDATE_SLICE": lambda op: [(0, axis) for axis in range(len(op.operand(0).shape))],
+    "REVERSE_V2": lambda op: [(0, axis) for axis in op.integers(1)],
     "SPACE_TO_BATCH_ND": _divided,
-    "UNPACK": _unpacked,
+    "UNPACK": lambda op: [(0, op.attrs.get("axis", 0))],
 }
 """The operators, beside elementwise ones and views, that do the same along an axis of any size."""
 

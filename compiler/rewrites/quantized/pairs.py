@@ -47,10 +47,6 @@ def _squared_difference(here: Lowering, a: Array, b: Array) -> Array:
     return _scaled(here, (one - other) ** 2, back)
 
 
-def _quotient(here: Lowering, a: Array, b: Array) -> Array:
-    return divide(a, b, *_factor_of_quotients(here))
-
-
 def _factor_of_quotients(here: Lowering) -> FixedPoint:
     """The ratio of scales of a division; UnsupportedError if it is by a constant 0."""
     divisor = here.op.operand(1)
@@ -74,7 +70,7 @@ def _compared(compare: np.ufunc) -> Function:
 
 
 PAIRS: dict[str, Function] = {
-    "DIV": _quotient,
+    "DIV": lambda here, a, b: divide(a, b, *_factor_of_quotients(here)),
     "EQUAL": _compared(np.equal),
     "GREATER": _compared(np.greater),
     "GREATER_EQUAL": _compared(np.greater_equal),
