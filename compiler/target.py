@@ -53,7 +53,7 @@ class Target:
     @property
     def joined_stores(self) -> bool:
         """Whether kernels store several neighbouring pixels at once, more than two halves."""
-        return self.device.joined_stores and bool(self.language.four)
+        return self.device.joined_stores and "four" in self.language.elements
 
     @property
     def on_processor(self) -> bool:

@@ -253,7 +253,7 @@ class Binding:
     @property
     def _pairs(self) -> bool:
         """Whether elements of the array of constants are two slices."""
-        return self.halved and self.launch.pairs and bool(self.target.language.half_pair)
+        return self.halved and self.launch.pairs and "pairs" in self.target.language.elements
 
     def _in_a_row(self, size: int) -> Shape:
         """A shape that holds that many floats in a row: each slice is a column if sliced."""

@@ -3,7 +3,8 @@
 Differences that take more than a name are intrinsics; entry points have templates of their own.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .expression import Expression, Operand
@@ -21,38 +22,21 @@ class Language:
     name: Literal["opencl", "glsl", "vulkan", "wgsl"]
     suffix: str
     """Suffix of source files."""
-    float_vector: str
-    int_vector: str
-    half_vector: str
-    """The element type of an array of slices in half precision."""
-    half_element: str
-    """The element type of a row-major array in half precision, which may hold two."""
-    half: str
-    """The type of a variable in half precision, if kernels compute in it."""
-    halves: str
-    """The type of a slice in half precision, if kernels compute in it."""
+    types: Mapping[str, str] = field(hash=False)
+    """The names of types of expressions; all others are called the same in every language."""
+    elements: Mapping[str, str] = field(hash=False)
+    """The types of elements of arrays by what an element holds: an `int8`, a `uint8` or a `uint16`;
+    a `slice` of floats, or one of a `byte`, of a `short` or, with intrinsics that unpack them, of a
+    `half` for each lane; `halves` that kernels compute with; `half_rows`, one number of a row in
+    half precision, or two. Some languages have `pairs` of slices of halves, which kernels load at
+    once where compilers do not join loads, and `four` slices of floats, which they store so."""
     half_arrays: bool
     """Whether arrays can have such slices as elements; otherwise functions unpack them."""
-    half_pair: str
-    """The element type of an array that kernels load two such slices from at once; "" where their
-    compilers join loads by themselves."""
-    four: str
-    """The element type of an array that kernels store four slices of floats to at once, if any."""
     half_extensions: tuple[str, ...]
-    """What a device must have for that, under the names that drivers give it."""
-    byte_vector: str
-    """The element type of an array of slices of bytes."""
-    short_vector: str
-    """The element type of an array of slices of integers of 16 bits."""
-    int8: str
-    """The element type of an array of int8."""
-    uint8: str
-    """The element type of an array of uint8."""
-    uint16: str
-    """The element type of an array of uint16."""
+    """What a device must have to compute with halves, under the names that drivers give it."""
     packs_bytes: bool
-    """Whether these are words of several integers each, because arrays have no elements of 8 and
-    16 bits."""
+    """Whether integers of 8 and 16 bits lie in words, several in each, because arrays have no
+    elements of so few bits."""
     cast: str
     """A conversion to {type}; its argument follows in parentheses."""
     vector_cast: str
@@ -85,35 +69,12 @@ class Language:
     than a second path for tiles inside of an image."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The element type of an array: int, float, or one of the kinds below."""
-        types = {
-            "int8": self.int8,
-            "uint8": self.uint8,
-            "uint16": self.uint16,
-            "slice": self.float_vector,
-            "half": self.half_vector,
-            "half_rows": self.half_element,
-            "pairs": self.half_pair,
-            "four": self.four,
-            "halves": self.halves if self.half_arrays else self.half_vector,
-            "byte": self.byte_vector,
-            "short": self.short_vector,
-        }
-        return types[kind].format(S=lanes) if kind in types else kind
+        """The element type of an array: int, float, or that of one of `elements`."""
+        return self.elements.get(kind, kind).format(S=lanes)
 
     def name_of(self, type: str, lanes: int) -> str:
         """The name of a type of expressions, where slices have so many lanes."""
-        names = {
-            INTS: self.int_vector,
-            FLOATS: self.float_vector,
-            HALF: self.half,
-            HALVES: self.halves,
-            PAIR: self.half_pair,
-            RGB: self.float_vector,
-            RGBA: self.float_vector,
-        }
-        lanes = PIXELS.get(type, lanes)
-        return names[type].format(S=lanes) if type in names else type
+        return self.types.get(type, type).format(S=PIXELS.get(type, lanes))
 
     def made(self, type: str, lanes: int, *values: Operand) -> Expression:
         """A value of a type of values: of one for each lane, or of one for all."""
@@ -157,21 +118,17 @@ class Language:
 OPENCL = Language(
     name="opencl",
     suffix=".cl",
-    float_vector="float{S}",
-    int_vector="int{S}",
-    half_vector="half",
-    half_element="half",
-    half="half",
-    halves="half{S}",
+    types={
+        **{INTS: "int{S}", FLOATS: "float{S}", RGB: "float{S}", RGBA: "float{S}"},
+        **{HALF: "half", HALVES: "half{S}"},
+    },
+    elements={
+        **{"int8": "char", "uint8": "uchar", "uint16": "ushort"},
+        **{"slice": "float{S}", "byte": "uchar{S}", "short": "ushort{S}"},
+        **{"half": "half", "half_rows": "half", "halves": "half{S}"},
+    },
     half_arrays=True,
-    half_pair="",
-    four="",
     half_extensions=("cl_khr_fp16",),
-    byte_vector="uchar{S}",
-    short_vector="ushort{S}",
-    int8="char",
-    uint8="uchar",
-    uint16="ushort",
     packs_bytes=False,
     cast="({type})",
     vector_cast="convert_{type}",
@@ -187,21 +144,17 @@ OPENCL = Language(
 GLSL = Language(
     name="glsl",
     suffix=".comp",
-    float_vector="vec{S}",
-    int_vector="ivec{S}",
-    half_vector="uvec2",
-    half_element="uint",
-    half="mediump float",
-    halves="mediump vec{S}",
+    types={
+        **{INTS: "ivec{S}", FLOATS: "vec{S}", RGB: "vec{S}", RGBA: "vec{S}"},
+        **{HALF: "mediump float", HALVES: "mediump vec{S}"},
+    },
+    elements={
+        **{"int8": "uint", "uint8": "uint", "uint16": "uint"},
+        **{"slice": "vec{S}", "byte": "uint", "short": "uvec2"},
+        **{"half": "uvec2", "half_rows": "uint", "halves": "uvec2"},
+    },
     half_arrays=False,
-    half_pair="",
-    four="",
     half_extensions=(),
-    byte_vector="uint",
-    short_vector="uvec2",
-    int8="uint",
-    uint8="uint",
-    uint16="uint",
     packs_bytes=True,
     cast="{type}",
     vector_cast="{type}",
@@ -215,11 +168,9 @@ GLSL = Language(
 VULKAN = replace(
     GLSL,
     name="vulkan",
-    half="float16_t",
-    halves="f16vec{S}",
+    types={**GLSL.types, HALF: "float16_t", HALVES: "f16vec{S}", PAIR: "uvec4"},
+    elements={**GLSL.elements, "halves": "f16vec{S}", "pairs": "uvec4", "four": "mat4"},
     half_arrays=True,
-    half_pair="uvec4",
-    four="mat4",
     half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
     unroll="[[unroll]]",
     roll="[[dont_unroll]]",
@@ -230,8 +181,8 @@ WGSL = replace(
     GLSL,
     name="wgsl",
     suffix=".wgsl",
-    half="float16_t",
-    halves="f16vec{S}",
+    types={**GLSL.types, HALF: "float16_t", HALVES: "f16vec{S}"},
+    elements={**GLSL.elements, "halves": "f16vec{S}"},
     half_arrays=True,
     half_extensions=("shader-f16",),
     writes_beside=False,

@@ -57,7 +57,7 @@ class PairedColumns(Work):
 
 def unsuited(op: Op, window: Window, target: Target) -> str | None:
     """Why a depthwise convolution cannot be computed so; None if it can."""
-    if not (target.half_arithmetic and target.language.half_pair):
+    if not (target.half_arithmetic and "pairs" in target.language.elements):
         return "pairs of pixels are only loaded in half precision, in languages that need to say so"
     if lane_of(op.operand(0), target) != HALF_LANE:
         return "its input is not stored in half precision"

@@ -51,7 +51,7 @@ class Half(SliceCodec):
         return memory.do("store_half", index, value)
 
     def joins(self, target: Target) -> Sequence[Join]:
-        if not target.language.half_pair:
+        if "pairs" not in target.language.elements:
             return ()
         return tuple(map(Pairs, (8, 4, 2) if target.joined_stores else (2,)))
 
@@ -101,7 +101,7 @@ class Halves(Half):
         return super().save(memory, index, value)
 
     def paired(self, language: Language) -> SliceCodec | None:
-        return PairedHalves(self.widens) if language.half_pair else None
+        return PairedHalves(self.widens) if "pairs" in language.elements else None
 
 
 @dataclass(frozen=True)

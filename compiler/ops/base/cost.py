@@ -110,7 +110,7 @@ class Loads:
         addresses = max(self.addresses * pixels, ADDRESS * starts if ragged else 0)
         if half:
             loaded -= weights / 2
-            if self.pixel_pairs and pixels % 2 == 0 and target.language.half_pair:
+            if self.pixel_pairs and pixels % 2 == 0 and "pairs" in target.language.elements:
                 loaded -= pixels / lanes / 2
             held += lanes * (blocks - 1) + self.gated
         wide = lanes // 2 if half and device.paired_halves else lanes
