@@ -7,6 +7,7 @@ from math import floor
 from typing import Any
 
 import numpy as np
+from graphs.operators import graph_of
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Array, Graph, Op, Quantization, Tensor
@@ -57,10 +58,7 @@ def lowered(
     result = Tensor("y", (), dtype, quantization=Quantization((float(np.float32(scale)),), (zero,)))
     op = Op(operator, operands, (result,), attrs)
     result.shape = tuple(int(size) for size in OPS[operator].infer(op)[0])
-    graph = Graph()
-    graph.add(op)
-    graph.inputs = [tensor for tensor in op.reads if not tensor.constant]
-    graph.outputs = [result]
+    graph = graph_of(op)
     lower_quantized(graph, Target(profile("cpu")))
     return graph
 

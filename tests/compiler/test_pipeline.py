@@ -9,12 +9,12 @@ import pytest
 from agreement import difference
 from cases.convolutions import conv, window
 from graphs import Call, Model, call, ints, known, model, w, x
+from graphs.operators import file_of
 
 import tflgpu
 from tflgpu.compiler import ModelError, Options, UnsupportedError, pipeline
 from tflgpu.compiler.emit import plan as emit_plan
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.litert.variations import every_tensor
 from tflgpu.compiler.options import TargetName
@@ -39,14 +39,13 @@ def small() -> Model:
 
 
 def test_every_unsupported_operator_is_found() -> None:
-    graph = Graph()
     source, middle, last = (Tensor(name, (5,)) for name in ("x", "m", "y"))
-    graph.add(Op("OneOfMine", (source,), (middle,), {"custom_options": b""}, 0))
-    graph.add(Op("AnotherOne", (middle,), (last,), {"custom_options": b""}, 1))
-    graph.inputs, graph.outputs = [source], [last]
-    graph.input_names, graph.output_names = ["x"], ["y"]
+    content = file_of(
+        Op("OneOfMine", (source,), (middle,), {"custom_options": b""}),
+        Op("AnotherOne", (middle,), (last,), {"custom_options": b""}),
+    )
     with pytest.raises(UnsupportedError) as caught:
-        pipeline.build(write(graph), Options(device="cpu", fallback="none"))
+        pipeline.build(content, Options(device="cpu", fallback="none"))
     found = [(finding.index, finding.operator) for finding in caught.value.findings]
     assert found == [(0, "OneOfMine"), (1, "AnotherOne")]
 

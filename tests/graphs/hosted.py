@@ -7,6 +7,8 @@ import numpy as np
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 
+from .operators import file_of, graph_of
+
 Line = tuple[str, Sequence[str], str]
 """Names of the outputs, separated by blanks; of the inputs; of the operator."""
 
@@ -14,19 +16,15 @@ Line = tuple[str, Sequence[str], str]
 SHAPE = (1, 5, 7, 11)
 
 
-def graph_of(lines: Sequence[Line], outputs: Sequence[str], **dtypes: str) -> Graph:
+def elementwise(lines: Sequence[Line], outputs: Sequence[str], **dtypes: str) -> Graph:
     """A graph of elementwise operators on float32 tensors of one shape, `x` its input."""
-    graph = Graph()
-    tensors = {"x": Tensor("x", SHAPE, dtypes.get("x", "float32"))}
-    for index, (results, operands, name) in enumerate(lines):
-        for result in results.split():
-            tensors[result] = Tensor(result, SHAPE, dtypes.get(result, "float32"))
-        written = tuple(tensors[result] for result in results.split())
-        graph.add(Op(name, tuple(tensors[item] for item in operands), written, {}, index))
-    graph.inputs, graph.input_names = [tensors["x"]], ["x"]
-    graph.outputs = [tensors[name] for name in outputs]
-    graph.output_names = list(outputs)
-    return graph
+    names = ["x", *(name for results, _, _ in lines for name in results.split())]
+    tensors = {name: Tensor(name, SHAPE, dtypes.get(name, "float32")) for name in names}
+    ops = (
+        Op(name, [tensors[each] for each in read], [tensors[each] for each in results.split()])
+        for results, read, name in lines
+    )
+    return graph_of(*ops, inputs=[tensors["x"]], outputs=[tensors[name] for name in outputs])
 
 
 CHAIN: list[Line] = [
@@ -40,7 +38,7 @@ CHAIN: list[Line] = [
 
 def crossing() -> bytes:
     """Kernels and elementwise operators in turns, where parts of a whole lie between."""
-    graph = graph_of([*CHAIN, ("f", "eb", "MUL")], ["f", "d"])
+    graph = elementwise([*CHAIN, ("f", "eb", "MUL")], ["f", "d"])
     weights = constant(
         "weights", np.random.default_rng(5).standard_normal((3, 1, 1, 11)).astype(np.float32)
     )
@@ -59,13 +57,8 @@ def crossing() -> bytes:
 
 def searching() -> bytes:
     """y = ADD(TOPK_V2(NEG(x), k)) with k of the run: what follows has no known shape."""
-    graph = Graph()
     x, k = Tensor("x", (5, 13)), Tensor("k", (), "int32")
-    n, v, i, y = Tensor("n", (5, 13)), Tensor("v", (5, 1)), Tensor("i", (5, 1)), Tensor("y", (5, 1))
-    i.dtype = "int32"
-    graph.add(Op("NEG", (x,), (n,), {}, 0))
-    graph.add(Op("TOPK_V2", (n, k), (v, i), {}, 1))
-    graph.add(Op("ABS", (v,), (y,), {}, 2))
-    graph.inputs, graph.input_names = [x, k], ["x", "k"]
-    graph.outputs, graph.output_names = [y, i], ["y", "i"]
-    return write(graph)
+    n, v, y = Tensor("n", (5, 13)), Tensor("v", (5, 1)), Tensor("y", (5, 1))
+    i = Tensor("i", (5, 1), "int32")
+    ops = Op("NEG", (x,), (n,)), Op("TOPK_V2", (n, k), (v, i)), Op("ABS", (v,), (y,))
+    return file_of(*ops, outputs=[y, i])

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, constant
+
+from .operators import file_of
 
 SHAPE = (1, 11, 13, 17)
 CHANNELS = SHAPE[3]
@@ -17,16 +18,13 @@ POOL = {**WINDOW, "filter_height": 3, "filter_width": 3}
 def large_model(operators: int, seed: int = 7) -> bytes:
     """A .tflite file of that many operators, all on pictures of one shape."""
     random, weights = Random(seed), np.random.default_rng(seed)
-    graph = Graph()
-    recent = [Tensor("image", SHAPE)]
-    graph.inputs, graph.input_names = [recent[0]], ["image"]
+    recent, ops = [Tensor("image", SHAPE)], []
     for index in range(operators):
         name, operands, attrs = _draw(random, weights, recent, index)
         result = Tensor(f"t{index}", SHAPE)
-        graph.add(Op(name, operands, (result,), attrs, index))
+        ops.append(Op(name, operands, (result,), attrs))
         recent = [*recent[-7:], result]
-    graph.outputs, graph.output_names = [recent[-1]], ["result"]
-    return write(graph)
+    return file_of(*ops, outputs=recent[-1:])
 
 
 def _draw(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoke
+from graphs.operators import file_of
 
 import tflgpu
 from tflgpu.compiler import ModelError
@@ -79,13 +80,9 @@ def test_commands_are_safe(tmp_path: Path) -> None:
 
 
 def test_errors_of_commands_are_safe(tmp_path: Path) -> None:
-    graph = Graph()
     odd = Op(f"Odd{HOSTILE}".replace("\x00", ""), (Tensor("x", (2,)),), (Tensor(HOSTILE, (2,)),))
-    graph.add(odd)
-    graph.inputs, graph.input_names = list(odd.reads), ["x"]
-    graph.outputs, graph.output_names = [odd.output], ["y"]
     model = tmp_path / "odd.tflite"
-    model.write_bytes(write(graph))
+    model.write_bytes(file_of(odd))
     result = invoke("compile", model, "-o", tmp_path / "cache", "--device", "cpu", code=1)
     assert_safe(result.stdout + result.stderr)
     assert r"Odda\x1b[2J" in result.stderr

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from commands import as_json, invoke
+from graphs.operators import file_of
 from graphs.steps import elementwise
 from paths import DIGITS_MODEL
 
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
+from tflgpu.compiler.ir import Op, Quantization, Tensor
 from tflgpu.compiler.rewrites import PIPELINE
 
 PROFILE = "cpu_avx2"
@@ -73,11 +73,7 @@ def test_explain_of_a_model_whose_conversion_is_absorbed(tmp_path: Path) -> None
     """The kernel of ADD stores the model's integers itself."""
     scale = Quantization((0.05,), (3,))
     a, b, y = (Tensor(name, (1, 4, 4, 8), "int8", None, scale) for name in "aby")
-    graph = Graph()
-    graph.inputs, graph.input_names = [a, b], ["a", "b"]
-    graph.outputs, graph.output_names = [y], ["y"]
-    graph.add(Op("ADD", (a, b), (y,), {"fused_activation_function": "NONE"}))
     path = tmp_path / "m.tflite"
-    path.write_bytes(write(graph))
+    path.write_bytes(file_of(Op("ADD", (a, b), (y,), {"fused_activation_function": "NONE"})))
     value = as_json("explain", path, "--device", "gpu")
     assert any(item["implementation"].endswith("_to_integers") for item in value["choices"])

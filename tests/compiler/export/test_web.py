@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graphs import call, ints, model, parts, x
+from graphs.operators import file_of
 from graphs.signatures import ROWS, WIDTH, cached
 from paths import DIGITS_MODEL
 
@@ -16,8 +17,7 @@ import tflgpu
 from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.codegen import shared_kernels
 from tflgpu.compiler.export import export
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.cache.variant import read_variant
 
@@ -54,17 +54,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def _inverted(*names: str) -> Any:
     """A model that takes and returns pictures of bytes, and takes each byte from 255."""
-    graph = Graph()
-    for name in names:
-        x, y = Tensor(name, (1, 5, 7, 3)), Tensor(f"not_{name}", (1, 5, 7, 3))
-        graph.add(Op("NEG", (x,), (y,), {}, 0))
-        graph.inputs.append(x)
-        graph.outputs.append(y)
-    graph.input_names, graph.output_names = [*names], [f"not_{name}" for name in names]
+    shape = (1, 5, 7, 3)
+    ops = (Op("NEG", (Tensor(name, shape),), (Tensor(f"not_{name}", shape),)) for name in names)
     inputs = tuple((name, "rgb8") for name in names)
     outputs = tuple((f"not_{name}", "rgb8, mean=255") for name in names)
     options = Options(target="wgsl", device="webgpu", inputs=inputs, outputs=outputs)
-    return pipeline.build(write(graph), options)
+    return pipeline.build(file_of(*ops), options)
 
 
 RUN = """async (image) => {

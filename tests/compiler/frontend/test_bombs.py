@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import tflite
 from flatbuffers import flexbuffers
+from graphs.operators import file_of
 
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, constant
 
 pytestmark = pytest.mark.slow
 
@@ -105,12 +105,8 @@ def a_flexbuffer_that_unfolds() -> bytes:
     data = len(raw)
     raw += bytes([data - entries, 40])
     raw += bytes([len(raw) - data, 36, 1])
-    graph = Graph()
-    y = Tensor("y", (3,))
     source = constant("c", np.ones(3, np.float32))
-    graph.add(Op("Bomb", (source,), (y,), {"custom_options": bytes(raw)}))
-    graph.outputs, graph.output_names = [y], ["y"]
-    return write(graph)
+    return file_of(Op("Bomb", (source,), (Tensor("y", (3,)),), {"custom_options": bytes(raw)}))
 
 
 BOMBS: tuple[Callable[[], bytes], ...] = (

@@ -2,22 +2,15 @@
 
 import numpy as np
 import pytest
+from graphs.operators import file_of
 
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, constant
 
 
 def file(*ops: Op, outputs: list[Tensor] | None = None) -> bytes:
-    graph = Graph()
-    for each in ops:
-        graph.add(each)
-    graph.inputs = [x]
-    graph.input_names = ["x"]
-    graph.outputs = [ops[-1].output] if outputs is None else outputs
-    graph.output_names = [tensor.name for tensor in graph.outputs]
-    return write(graph)
+    return file_of(*ops, inputs=[x], outputs=outputs or [ops[-1].output])
 
 
 x = Tensor("x", (2, 3))
@@ -56,12 +49,8 @@ def test_a_tensor_may_be_two_outputs() -> None:
 
 
 def test_a_tensor_may_not_be_two_inputs() -> None:
-    graph = Graph()
-    graph.add(Op("NEG", (x,), (y,)))
-    graph.inputs, graph.input_names = [x, x], ["x", "x"]
-    graph.outputs, graph.output_names = [y], ["y"]
     with pytest.raises(ModelError, match="tensor 0 x is 2 of its inputs"):
-        read(write(graph))
+        read(file_of(Op("NEG", (x,), (y,)), inputs=[x, x]))
 
 
 @pytest.mark.parametrize("scale", [np.inf, np.nan, -1.0])
@@ -69,9 +58,5 @@ def test_impossible_scales(scale: float) -> None:
     from tflgpu.compiler.ir import Quantization
 
     source = Tensor("x", (2, 3), "int8", quantization=Quantization((scale,), (0,)))
-    graph = Graph()
-    graph.add(Op("NEG", (source,), (y,)))
-    graph.inputs, graph.input_names = [source], ["x"]
-    graph.outputs, graph.output_names = [y], ["y"]
     with pytest.raises(ModelError, match=r"tensor 0 x: its quantization scale .* is negative, inf"):
-        read(write(graph))
+        read(file_of(Op("NEG", (source,), (y,))))

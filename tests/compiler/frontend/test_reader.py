@@ -12,6 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from flatbuffers import flexbuffers
 from graphs.altered import altered, buffer_of, chain, tensor
+from graphs.operators import file_of
 
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.frontend.reader import read
@@ -199,12 +200,9 @@ def test_a_buffer_may_lie_behind_the_flatbuffer() -> None:
 
 def custom(name: str, raw: bytes, operands: int = 1, results: int = 1) -> dict[str, Any]:
     """The attributes of a custom operator with the given options."""
-    graph = Graph()
     known = [constant(f"c{i}", np.ones(3, np.float32)) for i in range(operands)]
     outputs = [Tensor(f"y{i}", (3,)) for i in range(results)]
-    graph.add(Op(name, known, outputs, {"custom_options": raw}))
-    graph.outputs, graph.output_names = outputs, [tensor.name for tensor in outputs]
-    (again,) = read(write(graph)).ops
+    (again,) = read(file_of(Op(name, known, outputs, {"custom_options": raw}))).ops
     assert again.name == name
     attrs = dict(again.attrs)
     assert attrs.pop("custom_options") == raw

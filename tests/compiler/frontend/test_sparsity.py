@@ -7,10 +7,11 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from graphs.altered import altered, buffer_of, tensor
+from graphs.operators import graph_of
 
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, constant
 
 
 def sparse(model: Any, block: bool) -> None:
@@ -43,10 +44,8 @@ def sparse(model: Any, block: bool) -> None:
     ],
 )
 def test_sparse_constants_are_made_dense(block: bool, expected: list[list[float]]) -> None:
-    graph = Graph()
-    y = Tensor("y", (3, 6))
-    graph.add(Op("DENSIFY", (constant("c", np.ones((3, 6), np.float32)),), (y,)))
-    graph.outputs, graph.output_names = [y], ["y"]
+    ones = constant("c", np.ones((3, 6), np.float32))
+    graph = graph_of(Op("DENSIFY", (ones,), (Tensor("y", (3, 6)),)))
     model = altered(lambda m: sparse(m, block), graph)
     np.testing.assert_array_equal(read(model).ops[0].constant(0), expected)
     litert = Interpreter(

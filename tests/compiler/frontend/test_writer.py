@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter
+from graphs.operators import file_of, graph_of
 from numpy.typing import NDArray
 
 from tflgpu.compiler.errors import ModelError, PassError
@@ -120,17 +121,13 @@ def test_buffers_are_aligned() -> None:
     ],
 )
 def test_constants_of_every_kind_come_back(dtype: str, values: Array) -> None:
-    graph = Graph()
-    y = Tensor("y", (5,), dtype)
-    graph.add(Op("IDENTITY_OF_MINE", (Tensor("c", (5,), dtype, values),), (y,)))
-    graph.outputs, graph.output_names = [y], ["y"]
-    again = read(write(graph)).ops[0].constant(0)
+    given, y = Tensor("c", (5,), dtype, values), Tensor("y", (5,), dtype)
+    again = read(file_of(Op("IDENTITY_OF_MINE", (given,), (y,)))).ops[0].constant(0)
     np.testing.assert_array_equal(again, values)
     assert again.dtype == values.dtype
 
 
 def test_everything_about_a_tensor_comes_back() -> None:
-    graph = Graph()
     x = Tensor("x", (2, 3), "int8", quantization=Quantization((0.5,), (-7,)))
     state = Tensor("state", (3,), variable=True)
     channels = Quantization((0.25, 2.0, 0.125), (0, 0, 0), 1)
@@ -139,9 +136,7 @@ def test_everything_about_a_tensor_comes_back() -> None:
     open_batch = Tensor("z", (1, 5), signature=(-1, 5))
     op = Op("Mine", (x, None, state, weights), (y, open_batch), {"custom_options": b"\x01\x02"})
     op.version = 3
-    graph.add(op)
-    graph.inputs, graph.outputs = [x], [y, open_batch]
-    graph.input_names, graph.output_names = ["x"], ["y", "z"]
+    graph = graph_of(op)
     again = read(write(graph))
     assert_same(graph, again)
     assert again.ops[0].inputs[1] is None

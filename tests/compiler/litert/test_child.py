@@ -9,10 +9,10 @@ from typing import get_args
 import numpy as np
 import pytest
 from graphs import call, model, x
+from graphs.operators import file_of, number
 
 from tflgpu.compiler import ModelError, Options, UnsupportedError, build
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert import child
 from tflgpu.compiler.litert.child import Child, run_apart
 from tflgpu.runtime.litert import probe
@@ -117,14 +117,10 @@ def test_the_process_ends_with_its_input() -> None:
 
 def test_a_part_of_other_types_than_litert_has() -> None:
     """The device and LiteRT would disagree about the part's output when the model is loaded."""
-    source = Tensor("x", (2, 3))
-    graph = Graph()
-    axis, options = constant("axis", np.array(1, np.int32)), {"output_type": "int32"}
-    graph.add(Op("ARG_MAX", (source, axis), (Tensor("y", (2,), "uint16"),), options))
-    graph.inputs, graph.input_names = [source], ["x"]
-    graph.outputs, graph.output_names = [graph.ops[0].output], ["y"]
+    operands, options = (Tensor("x", (2, 3)), number("axis", 1)), {"output_type": "int32"}
+    content = file_of(Op("ARG_MAX", operands, (Tensor("y", (2,), "uint16"),), options))
     with pytest.raises(UnsupportedError, match="LiteRT has y as int32, not as uint16"):
-        build(write(graph), Options(device="cpu", fallback_ops=("ARG_MAX",)))
+        build(content, Options(device="cpu", fallback_ops=("ARG_MAX",)))
 
 
 def test_names_that_are_not_unicode_are_answered() -> None:

@@ -9,6 +9,7 @@ from agreement import difference
 from devices import Way
 from graphs import Input, call, model, typed, w, x, xi
 from graphs.hosted import crossing, searching
+from graphs.operators import file_of
 from numpy.typing import NDArray
 
 import tflgpu
@@ -16,8 +17,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.emit.compiled_model import CompiledModel
 from tflgpu.compiler.errors import FallbackWarning, Finding, OptionError, UnsupportedError
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
+from tflgpu.compiler.ir import Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert.fallback import fall_back
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.errors import InputError
@@ -61,19 +61,15 @@ def test_parts_and_kernels_in_turns(names: Any, way: Way, tmp_path: Path) -> Non
 
 def test_integers_cross_between_parts_and_kernels(way: Way, tmp_path: Path) -> None:
     """A part that ends in int8, then kernels that only move it."""
-    graph = Graph()
     x = Tensor("x", (1, 5, 7, 11))
     q, r = (Tensor(name, x.shape, "int8", quantization=STEP) for name in "qr")
     p = Tensor("p", (1, 11, 5, 7), "int8", quantization=STEP)
     y = Tensor("y", p.shape)
     order = constant("order", np.array([0, 3, 1, 2], np.int32))
-    graph.add(Op("QUANTIZE", (x,), (q,), {}, 0))
-    graph.add(Op("RELU", (q,), (r,), {}, 1))
-    graph.add(Op("TRANSPOSE", (r, order), (p,), {}, 2))
-    graph.add(Op("DEQUANTIZE", (p,), (y,), {}, 3))
-    graph.inputs, graph.input_names = [x], ["x"]
-    graph.outputs, graph.output_names = [y], ["y"]
-    content = write(graph)
+    content = file_of(
+        *(Op("QUANTIZE", (x,), (q,)), Op("RELU", (q,), (r,))),
+        *(Op("TRANSPOSE", (r, order), (p,)), Op("DEQUANTIZE", (p,), (y,))),
+    )
     program = agrees(content, way, tmp_path, fallback_ops=("QUANTIZE", "RELU"))
     assert program.plan.parts[0].label == "QUANTIZE + RELU"
 
@@ -93,15 +89,12 @@ def test_shapes_that_only_a_run_tells(way: Way, tmp_path: Path) -> None:
 
 def recurrent() -> bytes:
     """y = SVDF(x), which keeps what it has seen."""
-    graph, random = Graph(), np.random.default_rng(7)
+    random = np.random.default_rng(7)
     x, y = Tensor("x", (2, 3)), Tensor("y", (2, 5))
     features = constant("features", random.standard_normal((5, 3)).astype(np.float32))
     times = constant("times", random.standard_normal((5, 4)).astype(np.float32))
     state = Tensor("state", (2, 20), variable=True)
-    graph.add(Op("SVDF", (x, features, times, None, state), (y,), {"rank": 1}))
-    graph.inputs, graph.input_names = [x], ["x"]
-    graph.outputs, graph.output_names = [y], ["y"]
-    return write(graph)
+    return file_of(Op("SVDF", (x, features, times, None, state), (y,), {"rank": 1}))
 
 
 def test_a_part_keeps_its_state_until_it_is_reset(way: Way, tmp_path: Path) -> None:
@@ -117,14 +110,10 @@ def test_a_part_keeps_its_state_until_it_is_reset(way: Way, tmp_path: Path) -> N
 
 
 def test_strings_go_in_and_come_out(tmp_path: Path) -> None:
-    graph = Graph()
     x, y = Tensor("x", (3,), "string"), Tensor("y", (1, 3), "string")
     shape = constant("shape", np.array([1, 3], np.int32))
-    graph.add(Op("RESHAPE", (x, shape), (y,)))
-    graph.inputs, graph.input_names = [x], ["x"]
-    graph.outputs, graph.output_names = [y], ["y"]
     with pytest.warns(FallbackWarning, match="operator 0 RESHAPE"):
-        folder = tflgpu.compile(write(graph), tmp_path)
+        folder = tflgpu.compile(file_of(Op("RESHAPE", (x, shape), (y,))), tmp_path)
     with tflgpu.load(folder) as session:
         result = session.run({"x": ["one", b"two", "dr\N{GREEK SMALL LETTER EPSILON}i"]})["y"]
         assert result.tolist() == [[b"one", b"two", "dr\N{GREEK SMALL LETTER EPSILON}i".encode()]]

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from graphs.operators import graph_of
 
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.ir import FusedOp, Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import FusedOp, Op, Tensor, constant
 from tflgpu.compiler.litert.parts import part_file
 
 
@@ -14,15 +15,11 @@ def test_constants(dtype: str) -> None:
     values = np.array([1, 0, 1, 1, 0], held.get(dtype, "int8"))
     if dtype == "string":
         values[:] = [b"a", b"", b"bc", b"\0", b"d"]
-    graph = Graph()
     table, x, y = constant("table", values), Tensor("x", (1,), "int32"), Tensor("y", (1,), dtype)
     table.dtype = dtype
     inner = Op("GATHER", (table, x), (y,), {"axis": 0}, 0)
-    graph.inputs, graph.outputs = [x], [y]
-    graph.input_names, graph.output_names = ["x"], ["y"]
     part = FusedOp("tflgpu.litert", (inner,), (), (y,))
-    graph.add(part)
-    found = read(part_file(graph, part))
+    found = read(part_file(graph_of(part), part))
     (kept,) = (tensor for tensor in found.tensors if tensor.data is not None)
     assert kept.dtype == dtype and kept.data is not None
     assert kept.data.tolist() == values.tolist()

@@ -10,7 +10,7 @@ import flatbuffers
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from commands import as_json, invoke
-from graphs.hosted import crossing, graph_of, searching
+from graphs.hosted import crossing, elementwise, searching
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
@@ -68,7 +68,7 @@ def test_options_that_make_no_sense() -> None:
 
 
 def test_what_litert_lacks_too_is_an_error() -> None:
-    graph = graph_of([("a", "x", "ABS"), ("b", "a", "Mystery"), ("c", "b", "NEG")], ["c"])
+    graph = elementwise([("a", "x", "ABS"), ("b", "a", "Mystery"), ("c", "b", "NEG")], ["c"])
     with pytest.raises(UnsupportedError, match=r"1 Mystery.*unresolved custom op: Mystery"):
         pipeline.build(write(graph), Options(device="cpu"))
 

@@ -7,11 +7,11 @@ import numpy as np
 from agreement import difference
 from graphs import Value, call, ints, model, w, x
 from graphs.large import large_model
+from graphs.operators import file_of
 from pytest import MonkeyPatch
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.memory import order
@@ -26,22 +26,19 @@ WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 def towers() -> bytes:
     """Three branches that widen and narrow again; in the file all widen first."""
     random = np.random.default_rng(7)
-    graph = Graph()
-    image = Tensor("image", (1, 5, 7, 16))
-    graph.inputs, graph.input_names = [image], ["image"]
+    image, ops = Tensor("image", (1, 5, 7, 16)), list[Op]()
 
     def conv(source: Tensor, outputs: int) -> Tensor:
-        number = len(graph)
+        number = len(ops)
         data = random.normal(0, 0.1, (outputs, 3, 3, source.shape[3])).astype(np.float32)
         result = Tensor(f"t{number}", (*image.shape[:3], outputs))
         bias = constant(f"b{number}", random.standard_normal(outputs).astype(np.float32))
         inputs = (source, constant(f"w{number}", data), bias)
-        graph.add(Op("CONV_2D", inputs, (result,), WINDOW, number))
+        ops.append(Op("CONV_2D", inputs, (result,), WINDOW))
         return result
 
     narrow = [conv(value, 16) for value in [conv(image, 160) for _ in range(3)]]
-    graph.outputs, graph.output_names = narrow, ["first", "second", "third"]
-    return write(graph)
+    return file_of(*ops, outputs=narrow)
 
 
 def problem(sizes: dict[str, int], tasks: list[str]) -> order._Problem:

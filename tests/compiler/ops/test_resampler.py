@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from devices import Attached
+from graphs.operators import file_of
 from numpy.typing import NDArray
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 
 Array = NDArray[Any]
 
@@ -33,13 +33,10 @@ def test_between_pixels_and_outside(attached: Attached, tmp_path: Path) -> None:
     x = random.standard_normal((2, 5, 7, 3)).astype(np.float32)
     warp = random.uniform(-2, 8, (2, 3, 11, 2)).astype(np.float32)
     warp[0, 0, :4] = np.array([[0, 0], [6, 4], [-1e9, 2], [1e9, 1e9]], np.float32)
-    graph = Graph()
-    graph.inputs = [Tensor("x", x.shape), Tensor("warp", warp.shape)]
-    graph.outputs = [Tensor("y", (*warp.shape[:3], 3))]
-    graph.input_names, graph.output_names = ["x", "warp"], ["y"]
-    graph.add(Op("Resampler", tuple(graph.inputs), tuple(graph.outputs)))
+    inputs = Tensor("x", x.shape), Tensor("warp", warp.shape)
+    content = file_of(Op("Resampler", inputs, (Tensor("y", (*warp.shape[:3], 3)),)))
     options = Options(target=attached.target, device=attached.device)
-    folder = pipeline.write(pipeline.build(write(graph), options), tmp_path)
+    folder = pipeline.write(pipeline.build(content, options), tmp_path)
     with tflgpu.load(folder, device=attached.device) as session:
         session.poison()
         result = session.run({"x": x, "warp": warp})["y"]

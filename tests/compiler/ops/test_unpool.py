@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from devices import Attached
+from graphs.operators import file_of
 from numpy.typing import NDArray
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 
 Array = NDArray[Any]
 
@@ -60,10 +60,8 @@ def unpool(values: Array, places: Array, size: tuple[int, int]) -> Array:
     return result
 
 
-def run(graph: Graph, folder: Path, device: str, x: Array) -> list[Array]:
-    graph.input_names = [tensor.name for tensor in graph.inputs]
-    graph.output_names = [tensor.name for tensor in graph.outputs]
-    path = pipeline.write(pipeline.build(write(graph), Options(device="cpu_avx512")), folder)
+def run(content: bytes, folder: Path, device: str, x: Array) -> list[Array]:
+    path = pipeline.write(pipeline.build(content, Options(device="cpu_avx512")), folder)
     with tflgpu.load(path, device=device) as session:
         session.poison()
         return list(session.run({"x": x}).values())
@@ -78,11 +76,9 @@ def test_pool_with_places(
     wanted = pool(x, padding, size, stride)
     source = Tensor("x", SHAPE)
     outputs = tuple(Tensor(name, wanted[0].shape) for name in ("values", "places"))
-    graph = Graph()
-    graph.inputs, graph.outputs = [source], list(outputs)
     attrs = {"custom_options": options(padding, size, stride)}
-    graph.add(Op("MaxPoolingWithArgmax2D", (source,), outputs, attrs))
-    for result, value in zip(run(graph, tmp_path, opencl_device, x), wanted, strict=True):
+    content = file_of(Op("MaxPoolingWithArgmax2D", (source,), outputs, attrs))
+    for result, value in zip(run(content, tmp_path, opencl_device, x), wanted, strict=True):
         np.testing.assert_array_equal(result, value)
 
 
@@ -93,12 +89,12 @@ def test_there_and_back(size: tuple[int, int], opencl_device: str, tmp_path: Pat
     values, places = pool(x, "SAME", size, size)
     source, back = Tensor("x", shape), Tensor("back", shape)
     between = tuple(Tensor(name, values.shape) for name in ("values", "places"))
-    graph = Graph()
-    graph.inputs, graph.outputs = [source], [back]
     attrs = {"custom_options": options("SAME", size, size)}
-    graph.add(Op("MaxPoolingWithArgmax2D", (source,), between, attrs))
-    graph.add(Op("MaxUnpooling2D", between, (back,), dict(attrs), 1))
-    (result,) = run(graph, tmp_path, opencl_device, x)
+    content = file_of(
+        Op("MaxPoolingWithArgmax2D", (source,), between, attrs),
+        Op("MaxUnpooling2D", between, (back,), dict(attrs)),
+    )
+    (result,) = run(content, tmp_path, opencl_device, x)
     np.testing.assert_array_equal(result, unpool(values, places, size))
 
 
@@ -119,14 +115,11 @@ def test_places_counted_in_the_whole_picture(
     wanted = np.zeros((shape[0], *wide, shape[3]), np.float32)
     for at in np.ndindex(*shape):
         wanted[at[0]].reshape(-1)[places[at]] = values[at]
-    graph = Graph()
-    graph.inputs = [Tensor("values", shape), Tensor("places", shape, "int32")]
-    graph.outputs = [Tensor("back", wanted.shape)]
-    graph.input_names, graph.output_names = ["values", "places"], ["back"]
+    inputs = Tensor("values", shape), Tensor("places", shape, "int32")
     attrs = {"custom_options": options(padding, size, stride)}
-    graph.add(Op("LiteRtMaxUnpooling2D", tuple(graph.inputs), tuple(graph.outputs), attrs))
+    content = file_of(Op("LiteRtMaxUnpooling2D", inputs, (Tensor("back", wanted.shape),), attrs))
     chosen = Options(target=attached.target, device=attached.device)
-    program = pipeline.build(write(graph), chosen)
+    program = pipeline.build(content, chosen)
     with tflgpu.load(pipeline.write(program, tmp_path), device=attached.device) as session:
         session.poison()
         result = session.run({"values": values, "places": places})["back"]

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from graphs.custom import swirled
-from graphs.hosted import crossing, graph_of
+from graphs.hosted import crossing, elementwise
+from graphs.operators import file_of
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, constant
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build
 from tflgpu.compiler.report.dataflow import Edge, edges
@@ -51,7 +52,7 @@ def test_a_chain() -> None:
 def test_branches() -> None:
     """Memory is used again, and yet an edge goes to the last tensor there only."""
     lines = [("a", "x", "TANH"), ("b", "a", "SIN"), ("c", "b", "COS"), ("d", "c", "EXP")]
-    graph = graph_of([*lines, ("e", "ad", "MUL"), ("f", "e", "SIN"), ("g", "fb", "ADD")], ["g"])
+    graph = elementwise([*lines, ("e", "ad", "MUL"), ("f", "e", "SIN"), ("g", "fb", "ADD")], ["g"])
     plan = plan_of(write(graph), disable_passes=(*UNFUSED, "recognize_activation"))
     found = {named(plan, edge) for edge in edges(plan)}
     assert found == {
@@ -63,20 +64,18 @@ def test_branches() -> None:
 def test_both_halves_of_a_concatenation() -> None:
     """Kernels that write into parts of one tensor are both read through it."""
     shape, whole = (1, 5, 7, 3), (1, 5, 7, 6)
-    graph = Graph()
     given, joined, result = Tensor("x", shape), Tensor("joined", whole), Tensor("y", (1, 5, 7, 2))
     halves = [Tensor(name, shape) for name in "ab"]
-    graph.inputs, graph.input_names = [given], ["x"]
     weights = constant("w", np.ones((2, 1, 1, 6), np.float32))
     bias = constant("bias", np.ones(2, np.float32))
     window = {"padding": "SAME", "stride_w": 1, "stride_h": 1}
     dilation = {"dilation_w_factor": 1, "dilation_h_factor": 1}
-    for index, (name, half) in enumerate(zip(("TANH", "SIN"), halves, strict=True)):
-        graph.add(Op(name, (given,), (half,), {}, index))
-    graph.add(Op("CONCATENATION", halves, (joined,), {"axis": 3}, 2))
-    graph.add(Op("CONV_2D", (joined, weights, bias), (result,), window | dilation, 3))
-    graph.outputs, graph.output_names = [result], ["y"]
-    plan = plan_of(write(graph))
+    content = file_of(
+        *(Op(name, (given,), (half,)) for name, half in zip(("TANH", "SIN"), halves, strict=True)),
+        Op("CONCATENATION", halves, (joined,), {"axis": 3}),
+        Op("CONV_2D", (joined, weights, bias), (result,), window | dilation),
+    )
+    plan = plan_of(content)
     reached = {"y"}
     found = {named(plan, edge) for edge in edges(plan)}
     for _ in plan.dispatches:

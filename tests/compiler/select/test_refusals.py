@@ -2,26 +2,17 @@
 
 import numpy as np
 import pytest
+from graphs.operators import file_of
 
 from tflgpu.compiler import ModelError, Options, UnsupportedError, build
 from tflgpu.compiler.errors import OWN_FUNCTION, Finding
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, constant
 
 
 def findings(*ops: Op) -> list[Finding]:
-    """Why a model of these operators is unsupported; what none writes is an input or a constant."""
-    graph = Graph()
-    written = {tensor for op in ops for tensor in op.outputs}
-    read = dict.fromkeys(tensor for op in ops for tensor in op.reads)
-    graph.inputs = [t for t in read if t not in written and not t.constant]
-    graph.outputs = [tensor for tensor in written if tensor not in read]
-    graph.input_names = [tensor.name for tensor in graph.inputs]
-    graph.output_names = [tensor.name for tensor in graph.outputs]
-    for op in ops:
-        graph.add(op)
+    """Why a model of these operators is unsupported."""
     with pytest.raises(UnsupportedError) as caught:
-        build(write(graph), Options(device="cpu", fallback="none"))
+        build(file_of(*ops), Options(device="cpu", fallback="none"))
     return list(caught.value.findings)
 
 

@@ -11,11 +11,11 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 from devices import Attached, unavailable
+from graphs.operators import file_of
 from plans import LENGTH, SIZE, chain, chain_result, pair
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError, InputError, load
 from tflgpu.runtime.opencl import library, memory
@@ -222,11 +222,8 @@ def test_opengl_buffers_are_not_copied(
 def test_opengl_textures(context: Any, tmp_path: Path, channels: int) -> None:
     """The device copies them: to a buffer before the kernels, or from one after them."""
     shape = (1, 5, 7, channels)
-    graph = Graph()
-    x, y = Tensor("x", shape), Tensor("y", shape)
-    graph.add(Op("ABS", (x,), (y,), {}, 0))
-    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
-    compiled = pipeline.build(write(graph), Options(target="glsl", device="gles31"))
+    content = file_of(Op("ABS", (Tensor("x", shape),), (Tensor("y", shape),)))
+    compiled = pipeline.build(content, Options(target="glsl", device="gles31"))
     image = np.random.default_rng(6).standard_normal(shape).astype(np.float32)
     texture = context.texture((7, 5), channels, image.tobytes(), dtype="f4")
     result = context.texture((7, 5), channels, dtype="f4")
@@ -245,15 +242,12 @@ def test_opengl_textures(context: Any, tmp_path: Path, channels: int) -> None:
 
 def inverted(shape: tuple[int, ...], target: TargetName) -> CompiledModel:
     """A model that takes and returns pictures of bytes, and takes each byte from 255."""
-    graph = Graph()
-    x, y = Tensor("x", shape), Tensor("y", shape)
-    graph.add(Op("NEG", (x,), (y,), {}, 0))
-    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
+    content = file_of(Op("NEG", (Tensor("x", shape),), (Tensor("y", shape),)))
     kind = {1: "gray8", 4: "rgba8"}[shape[-1]]
     device = "gles31" if target == "glsl" else "cpu"
     inputs, outputs = (("x", kind),), (("y", f"{kind}, mean=255"),)
     options = Options(target=target, device=device, inputs=inputs, outputs=outputs)
-    return pipeline.build(write(graph), options)
+    return pipeline.build(content, options)
 
 
 @pytest.mark.parametrize("channels", [1, 4])

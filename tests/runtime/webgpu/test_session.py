@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graphs.operators import file_of
 from plans import LENGTH, SIZE, chain, chain_result, check, kernel, pair
 from plans.chain import module
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.runtime import BuildError, DeviceError, InputError, PlanError, load
 
 
@@ -150,10 +150,7 @@ def test_memory_of_the_caller(folder: Path, callers: Any, webgpu_device: str) ->
 def test_textures_of_bytes(tmp_path: Path, callers: Any) -> None:
     """As cameras and renderers have them: copied on the device, row by row."""
     shape = (1, 5, 7, 4)
-    graph = Graph()
-    x, y = Tensor("x", shape), Tensor("y", shape)
-    graph.add(Op("NEG", (x,), (y,), {}, 0))
-    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
+    content = file_of(Op("NEG", (Tensor("x", shape),), (Tensor("y", shape),)))
     options = Options(
         target="wgsl",
         device="webgpu",
@@ -165,7 +162,7 @@ def test_textures_of_bytes(tmp_path: Path, callers: Any) -> None:
     image, result = (callers.create_texture(**made) for _ in range(2))
     layout = {"bytes_per_row": 28, "rows_per_image": 5}
     callers.queue.write_texture({"texture": image}, pixels, layout, (7, 5, 1))
-    folder = pipeline.write(pipeline.build(write(graph), options), tmp_path)
+    folder = pipeline.write(pipeline.build(content, options), tmp_path)
     with (
         tflgpu.load(folder, context=callers) as session,
         session.bind({"x": image}, {"y": result}) as bound,

@@ -1,6 +1,7 @@
 """Composite operators are replaced by their subgraphs."""
 
 import pytest
+from graphs.operators import graph_of
 
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.devices import profile
@@ -16,10 +17,7 @@ def unary(operator: str, calls: int | None = None) -> Graph:
     """A graph y = operator(x), which calls a subgraph if it is a composite."""
     x, y = Tensor("x", (5,)), Tensor("y", (5,))
     attrs = {} if calls is None else {"decomposition_subgraph_index": calls}
-    graph = Graph()
-    graph.add(Op(operator, (x,), (y,), attrs))
-    graph.inputs, graph.outputs = [x], [y]
-    return graph
+    return graph_of(Op(operator, (x,), (y,), attrs))
 
 
 def test_nested_composites_become_their_operators() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphs.subgraphs import number, subgraph
+from graphs.operators import graph_of, number
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
@@ -28,23 +28,19 @@ def loop(rounds: Tensor) -> Graph:
 
     tested, turned, result = state("tested/"), state("turned/"), state("result/")
     less = Tensor("less", (), "bool")
-    condition = subgraph(tested, [Op("LESS", tested[:2], (less,))], (less,))
+    condition = graph_of(Op("LESS", tested[:2], (less,)), inputs=tested)
     count, value = Tensor("next", (), "int32"), Tensor("scaled", (3, 5))
-    body = subgraph(
-        turned,
-        [
-            Op("ADD", (turned[0], number("one", 1)), (count,)),
-            Op("MUL", (turned[2], constant("factor", np.array([1.5], np.float32))), (value,)),
-        ],
-        (count, turned[1], value),
+    body = graph_of(
+        Op("ADD", (turned[0], number("one", 1)), (count,)),
+        Op("MUL", (turned[2], constant("factor", np.array([1.5], np.float32))), (value,)),
+        inputs=turned,
+        outputs=(count, turned[1], value),
     )
     source = Tensor("x", (3, 5))
     attrs = {"cond_subgraph_index": 1, "body_subgraph_index": 2}
     inputs = (source,) if rounds.constant else (source, rounds)
     op = Op("WHILE", (number("zero", 0), rounds, source), result, attrs)
-    graph = subgraph(inputs, [op], result[2:])
-    graph.subgraphs = {1: condition, 2: body}
-    return graph
+    return graph_of(op, inputs=inputs, outputs=result[2:], subgraphs=(condition, body))
 
 
 def collecting() -> Graph:
@@ -66,13 +62,10 @@ def collecting() -> Graph:
 
     tested, turned, result = state("tested/"), state("turned/"), state("result/")
     less = Tensor("less", (), "bool")
-    condition = subgraph(tested, [Op("LESS", (tested[0], number("n", 3)), (less,))], (less,))
+    condition = graph_of(Op("LESS", (tested[0], number("n", 3)), (less,)), inputs=tested)
     place, after = Tensor("place", (1,), "int32"), Tensor("after", (1,), "int32")
-    row, value, following = (
-        Tensor("row", (1, 5)),
-        Tensor("value", (1, 5)),
-        Tensor("next", (), "int32"),
-    )
+    row, value = Tensor("row", (1, 5)), Tensor("value", (1, 5))
+    following = Tensor("next", (), "int32")
     size, begin = Tensor("size", (2,), "int32"), Tensor("begin", (2,), "int32")
     head, tail, together = (collected(name) for name in ("head", "tail", "together"))
     single = {n: constant(f"{n}", np.array([n], np.int32)) for n in (-1, 0, 1)}
@@ -89,7 +82,7 @@ def collecting() -> Graph:
         Op("SLICE", (turned[1], begin, twice[-1]), (tail,)),
         Op("CONCATENATION", (head, value, tail), (together,), {"axis": 0}),
     ]
-    body = subgraph(turned, steps, (following, together, turned[2]))
+    body = graph_of(*steps, inputs=turned, outputs=(following, together, turned[2]))
     zeros, layer = collected("zeros"), Tensor("y", (1, 7))
     weights = np.linspace(-1, 1, 105, dtype=np.float32).reshape(7, 15)
     flat = Tensor("flat", (1, 15))
@@ -101,9 +94,7 @@ def collecting() -> Graph:
         Op("RESHAPE", (result[1], constant("all", np.array([1, 15], np.int32))), (flat,)),
         Op("FULLY_CONNECTED", (flat, constant("w", weights), None), (layer,)),
     ]
-    graph = subgraph((x,), ops, (layer,))
-    graph.subgraphs = {1: condition, 2: body}
-    return graph
+    return graph_of(*ops, outputs=(layer,), subgraphs=(condition, body))
 
 
 def branch(condition: bool) -> Graph:
@@ -111,13 +102,11 @@ def branch(condition: bool) -> Graph:
     graphs = []
     for name in ("EXP", "TANH"):
         entered, left = Tensor(f"{name}/in", (3, 5)), Tensor(f"{name}/out", (3, 5))
-        graphs.append(subgraph((entered,), [Op(name, (entered,), (left,))], (left,)))
+        graphs.append(graph_of(Op(name, (entered,), (left,))))
     source, result = Tensor("x", (3, 5)), Tensor("y", (3, 5))
     attrs = {"then_subgraph_index": 1, "else_subgraph_index": 2}
     op = Op("IF", (constant("chosen", np.array(condition)), source), (result,), attrs)
-    graph = subgraph((source,), [op], (result,))
-    graph.subgraphs = {1: graphs[0], 2: graphs[1]}
-    return graph
+    return graph_of(op, subgraphs=graphs)
 
 
 MODELS: dict[str, Callable[[], Graph]] = {

@@ -1,10 +1,12 @@
 """Branches whose condition is computed: both run, and a select takes the results of one."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from graphs.operators import graph_of
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
@@ -15,26 +17,17 @@ from tflgpu.compiler.litert.reference import Reference
 
 def chain(names: Sequence[str], dtype: str = "float32", shape: tuple[int, ...] = (3, 5)) -> Graph:
     """A subgraph that applies operators one after another."""
-    graph = Graph(names[0])
     tensors = [Tensor(f"{names[0]}/{i}", shape, dtype) for i in range(len(names) + 1)]
-    for number, name in enumerate(names):
-        graph.add(Op(name, (tensors[number],), (tensors[number + 1],), {}, number))
-    graph.inputs, graph.input_names = [tensors[0]], [tensors[0].name]
-    graph.outputs, graph.output_names = [tensors[-1]], [tensors[-1].name]
-    return graph
+    pairs = zip(names, pairwise(tensors), strict=True)
+    return graph_of(*(Op(name, (before,), (after,)) for name, (before, after) in pairs))
 
 
 def branching(then: Graph, other: Graph) -> Graph:
     """y = one of the branches, as an input says."""
     condition, source = Tensor("condition", (), "bool"), Tensor("x", (3, 5))
     result = Tensor("y", (3, 5))
-    graph = Graph()
     attrs = {"then_subgraph_index": 1, "else_subgraph_index": 2}
-    graph.add(Op("IF", (condition, source), (result,), attrs))
-    graph.inputs, graph.input_names = [condition, source], ["condition", "x"]
-    graph.outputs, graph.output_names = [result], ["y"]
-    graph.subgraphs = {1: then, 2: other}
-    return graph
+    return graph_of(Op("IF", (condition, source), (result,), attrs), subgraphs=(then, other))
 
 
 @pytest.mark.parametrize("holds", [True, False])

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from graphs.operators import graph_of
 
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
+from tflgpu.compiler.ir import Op, Quantization, Tensor
 from tflgpu.compiler.rewrites.decompose.dequantize_constants import dequantize_constants
 from tflgpu.compiler.target import Target
 
@@ -16,12 +17,10 @@ def test_weights_become_floats_and_axes_stay(dtype: str) -> None:
     quantized = Quantization((0.5,), (0,))
     weights = Tensor("w", (2, 4), "int8", LEVELS, quantized)
     axes = Tensor("axes", (1,), dtype, np.array([1], dtype), quantized)
-    graph = Graph()
     x, rows, y = Tensor("x", (3, 4)), Tensor("rows", (3, 2)), Tensor("y", (3,))
-    graph.inputs, graph.outputs = [x], [y]
-    product = graph.add(Op("FULLY_CONNECTED", (x, weights), (rows,)))
-    total = graph.add(Op("SUM", (rows, axes), (y,), {"keep_dims": False}, 1))
-    events = dequantize_constants(graph, Target(profile("cpu")))
+    product = Op("FULLY_CONNECTED", (x, weights), (rows,))
+    total = Op("SUM", (rows, axes), (y,), {"keep_dims": False})
+    events = dequantize_constants(graph_of(product, total), Target(profile("cpu")))
     assert [event.operators for event in events] == [("0 FULLY_CONNECTED",)]
     np.testing.assert_array_equal(product.constant(1), LEVELS * np.float32(0.5))
     assert total.operand(1) is axes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from devices import Attached
 from graphs import call, model, x
-from graphs.subgraphs import number, subgraph
+from graphs.operators import graph_of, number
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
@@ -27,7 +27,7 @@ def collecting(length: int, batch: int = 2) -> Graph:
 
     tested, turned, result = state("tested/"), state("turned/"), state("result/")
     less = Tensor("less", (), "bool")
-    condition = subgraph(tested, [Op("LESS", (tested[0], number("n", 3)), (less,))], [less])
+    condition = graph_of(Op("LESS", (tested[0], number("n", 3)), (less,)), inputs=tested)
     following, longer = Tensor("next", (), "int32"), Tensor("longer", (), LIST)
     row, value = Tensor("row", x.shape[1:]), Tensor("value", x.shape[1:])
     steps = [
@@ -36,7 +36,7 @@ def collecting(length: int, batch: int = 2) -> Graph:
         Op("TANH", (row,), (value,)),
         Op("FlexTensorListSetItem", (turned[1], turned[0], value), (longer,)),
     ]
-    body = subgraph(turned, steps, [following, longer, turned[2]])
+    body = graph_of(*steps, inputs=turned, outputs=[following, longer, turned[2]])
     entry = constant("entry", np.array([-1, 5], np.int32))
     reserved, y = Tensor("list", (), LIST), Tensor("y", (length, batch, 5))
     attrs = {"cond_subgraph_index": 1, "body_subgraph_index": 2}
@@ -45,9 +45,7 @@ def collecting(length: int, batch: int = 2) -> Graph:
         Op("WHILE", (number("first", 0), reserved, x), result, attrs),
         Op("FlexTensorListStack", (result[1], entry), (y,)),
     ]
-    graph = subgraph([x], ops, [y])
-    graph.subgraphs = {1: condition, 2: body}
-    return graph
+    return graph_of(*ops, outputs=[y], subgraphs=(condition, body))
 
 
 @pytest.mark.parametrize("length", [3, 4])

@@ -1,15 +1,16 @@
 """Large elementwise graphs become kernels of bounded size, in time in proportion to their size."""
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from graphs.operators import file_of
 
 import tflgpu
 from tflgpu.compiler import Options, build, pipeline
-from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import MOST
 
 SHAPE = (1, 8)
@@ -17,46 +18,32 @@ SHAPE = (1, 8)
 
 def long_lived(count: int) -> bytes:
     """A chain of which every value is read again, in reverse."""
-    graph = Graph()
-    values = [Tensor("x", SHAPE)]
+    values, ops = [Tensor("x", SHAPE)], []
     for index in range(count // 2):
         values.append(Tensor(f"a{index}", SHAPE))
-        graph.add(Op(("ABS", "NEG")[index % 2], (values[-2],), (values[-1],), {}, index))
+        ops.append(Op(("ABS", "NEG")[index % 2], (values[-2],), (values[-1],)))
     total = values[-1]
     for index in range(count // 2):
         result = Tensor(f"b{index}", SHAPE)
-        graph.add(Op("MAXIMUM", (total, values[-2 - index]), (result,), {}, count + index))
+        ops.append(Op("MAXIMUM", (total, values[-2 - index]), (result,)))
         total = result
-    graph.inputs, graph.input_names = values[:1], ["x"]
-    graph.outputs, graph.output_names = [total], ["y"]
-    return write(graph)
+    return file_of(*ops)
 
 
 def chain(count: int) -> bytes:
-    graph = Graph()
-    value = first = Tensor("x", SHAPE)
-    for index in range(count):
-        result = Tensor(f"a{index}", SHAPE)
-        graph.add(Op("SIN", (value,), (result,), {}, index))
-        value = result
-    graph.inputs, graph.input_names = [first], ["x"]
-    graph.outputs, graph.output_names = [value], ["y"]
-    return write(graph)
+    values = [Tensor("x", SHAPE), *(Tensor(f"a{index}", SHAPE) for index in range(count))]
+    return file_of(*(Op("SIN", (value,), (result,)) for value, result in pairwise(values)))
 
 
 def joined(count: int) -> bytes:
     """Equal chains whose results are all joined by one operator."""
-    graph = Graph()
-    first, values = Tensor("x", SHAPE), []
-    for index in range(count - 1):
-        values.append(Tensor(f"a{index}", SHAPE))
-        source = values[-2] if index % 5 else first
-        graph.add(Op("SIN", (source,), (values[-1],), {}, index))
-    result = Tensor("y", (count - 1, 8))
-    graph.add(Op("CONCATENATION", values, (result,), {"axis": 0}, count))
-    graph.inputs, graph.input_names = [first], ["x"]
-    graph.outputs, graph.output_names = [result], ["y"]
-    return write(graph)
+    first = Tensor("x", SHAPE)
+    values = [Tensor(f"a{index}", SHAPE) for index in range(count - 1)]
+    ops = (
+        Op("SIN", (values[index - 1] if index % 5 else first,), (value,))
+        for index, value in enumerate(values)
+    )
+    return file_of(*ops, Op("CONCATENATION", values, (Tensor("y", (count - 1, 8)),), {"axis": 0}))
 
 
 @pytest.mark.parametrize("made", [long_lived, chain])
@@ -72,7 +59,8 @@ def test_values_that_cross_kernels(opencl_device: str, tmp_path: Path) -> None:
     x = np.linspace(-4, 3, 8, dtype=np.float32).reshape(SHAPE)
     with tflgpu.load(path, device=opencl_device, store_binaries=False) as session:
         session.poison()
-        np.testing.assert_array_equal(session.run({"x": x})["y"], np.abs(x))
+        (result,) = session.run({"x": x}).values()
+        np.testing.assert_array_equal(result, np.abs(x))
 
 
 @pytest.mark.parametrize("made", [long_lived, chain, joined])

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from graphs.operators import graph_of
 from rewriting import assert_agrees, assert_becomes, rewritten
 
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
     eliminate_common_subexpressions,
 )
@@ -79,11 +80,7 @@ def test_different_results_stay(first: str, second: str) -> None:
 def test_operators_only_litert_knows_stay() -> None:
     """They may draw numbers, or count how often they run."""
     source = Tensor("x", (1, 5))
-    graph = Graph()
-    graph.inputs = [source]
-    graph.outputs = [Tensor(name, (1, 5)) for name in ("y", "z")]
-    for result in graph.outputs:
-        graph.add(Op("Unknown", (source,), (result,)))
+    graph = graph_of(*(Op("Unknown", (source,), (Tensor(name, (1, 5)),)) for name in "yz"))
     assert not eliminate_common_subexpressions(graph, Target(profile("cpu")))
     assert len(graph) == 2
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from graphs.operators import graph_of
 from quantized_operators import lowered, quantized
 
 from tflgpu.compiler.devices import profile
@@ -31,9 +32,7 @@ def in_blocks(size: int, dtype: str = "float16", zero: int | None = None) -> Ten
 
 
 def of_floats(table: Tensor) -> Graph:
-    graph = Graph()
-    graph.add(Op("EMBEDDING_LOOKUP", (IDS, table), (Tensor("y", (5, table.shape[1])),)))
-    graph.inputs, graph.outputs = [IDS], list(graph.ops[0].outputs)
+    graph = graph_of(Op("EMBEDDING_LOOKUP", (IDS, table), (Tensor("y", (5, table.shape[1])),)))
     lower_quantized(graph, Target(profile("cpu")))
     return graph
 

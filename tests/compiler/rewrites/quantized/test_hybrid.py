@@ -8,6 +8,7 @@ from agreement import difference, run
 from cases.convolutions import window
 from devices import Way
 from graphs import call, known, model, w, x
+from graphs.operators import graph_of
 from quantized_operators import quantized
 
 from tflgpu.compiler import Options, pipeline
@@ -26,9 +27,7 @@ PLAIN = {"fused_activation_function": "NONE"}
 
 def lowered(operator: str, source: Tensor, weights: Tensor, **attrs: object) -> Graph:
     result = Tensor("y", (3, weights.shape[0]) if operator == "FULLY_CONNECTED" else source.shape)
-    graph = Graph()
-    graph.add(Op(operator, (source, weights, None), (result,), {**PLAIN, **attrs}))
-    graph.inputs, graph.outputs = [source], [result]
+    graph = graph_of(Op(operator, (source, weights, None), (result,), {**PLAIN, **attrs}))
     lower_quantized(graph, Target(profile("cpu_avx512")))
     return graph
 

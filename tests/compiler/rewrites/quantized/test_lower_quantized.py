@@ -1,5 +1,7 @@
 """Conversions at the ends of quantized operators, and what is left of them between two."""
 
+from graphs.operators import graph_of
+
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
@@ -13,10 +15,8 @@ def int8(name: str, scale: float, zero: int) -> Tensor:
 def chain(*, middle_is_output: bool = False) -> Graph:
     """z = LOGISTIC(TANH(x))."""
     x, y, z = int8("x", 0.05, 3), int8("y", 1 / 128, 0), int8("z", 1 / 256, -128)
-    graph = Graph()
-    graph.add(Op("TANH", (x,), (y,)))
-    graph.add(Op("LOGISTIC", (y,), (z,), {}, 1))
-    graph.inputs, graph.outputs = [x], [y, z] if middle_is_output else [z]
+    outputs = [y, z] if middle_is_output else [z]
+    graph = graph_of(Op("TANH", (x,), (y,)), Op("LOGISTIC", (y,), (z,)), outputs=outputs)
     lower_quantized(graph, Target(profile("cpu")))
     return graph
 
@@ -37,9 +37,7 @@ def test_an_output_between_them_is_an_integer_still() -> None:
 
 
 def test_operators_on_floats_stay() -> None:
-    x, y = Tensor("x", (3, 5)), Tensor("y", (3, 5))
-    graph = Graph()
-    op = graph.add(Op("TANH", (x,), (y,)))
-    graph.inputs, graph.outputs = [x], [y]
+    op = Op("TANH", (Tensor("x", (3, 5)),), (Tensor("y", (3, 5)),))
+    graph = graph_of(op)
     assert lower_quantized(graph, Target(profile("cpu"))) == []
     assert graph.ops == [op]

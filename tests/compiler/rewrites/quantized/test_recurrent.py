@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way, by_turns
+from graphs.operators import file_of
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Array, Graph, Op, Quantization, Tensor, constant
+from tflgpu.compiler.ir import Array, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 INPUTS, CELLS, BATCH = 13, 19, 2
@@ -78,11 +79,7 @@ def lstm(
         *("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, (result,), attrs),
         intermediates=(*inner, hidden),
     )
-    graph = Graph()
-    graph.add(op)
-    graph.inputs, graph.input_names = [source], ["x"]
-    graph.outputs, graph.output_names = [result], ["y"]
-    return write(graph)
+    return file_of(op, inputs=[source])
 
 
 def svdf(rank: int, memory: int = 7) -> bytes:
@@ -99,11 +96,8 @@ def svdf(rank: int, memory: int = 7) -> bytes:
         state,
     )
     result = tensor("y", (BATCH, units), "int8", 0.1, 5)
-    graph = Graph()
-    graph.add(Op("SVDF", operands, (result,), {"rank": rank, "fused_activation_function": "RELU"}))
-    graph.inputs, graph.input_names = [source], ["x"]
-    graph.outputs, graph.output_names = [result], ["y"]
-    return write(graph)
+    attrs = {"rank": rank, "fused_activation_function": "RELU"}
+    return file_of(Op("SVDF", operands, (result,), attrs))
 
 
 def real(name: str, *shape: int) -> Tensor:
@@ -119,11 +113,7 @@ def hybrid(operator: str, operands: Sequence[Tensor | None], width: int, **attrs
     source = operands[0]
     assert source is not None
     result = Tensor("y", (*source.shape[:-1], width))
-    graph = Graph()
-    graph.add(Op(operator, operands, (result,), attrs))
-    graph.inputs, graph.input_names = [source], ["x"]
-    graph.outputs, graph.output_names = [result], ["y"]
-    return write(graph)
+    return file_of(Op(operator, operands, (result,), attrs))
 
 
 def hybrid_lstm(joined: bool = False, outputs: int = CELLS, more: bool = False) -> bytes:

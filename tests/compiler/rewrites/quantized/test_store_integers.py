@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from graphs.operators import graph_of
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.events import Event
@@ -41,12 +42,10 @@ def stored(text: str, device: str = "gpu", precision: str = "f32") -> tuple[Grap
     """A graph whose output is its last result, after `store_integers`."""
     parser = Parser(lambda name, shape, dtype: np.full(shape, CONTENTS[name], dtype))
     parser.read(text)
-    graph = Graph()
     for op in parser.ops:
         for tensor, shape in zip(op.outputs, OPS[op.name].infer(op), strict=True):
             tensor.shape = tuple(shape)
-        graph.add(op)
-    graph.inputs, graph.outputs = parser.inputs, [parser.ops[-1].output]
+    graph = graph_of(*parser.ops, inputs=parser.inputs, outputs=[parser.ops[-1].output])
     return graph, store_integers(graph, Target(profile(device), precision=precision))
 
 
