@@ -15,7 +15,6 @@ Fallback = Literal["litert", "none"]
 Nan = Literal["keep", "any"]
 
 TARGETS: tuple[str, ...] = get_args(TargetName)
-PRECISIONS: tuple[str, ...] = get_args(Precision)
 
 ALL = ("all",)
 """As the signatures to compile: all that the model has."""

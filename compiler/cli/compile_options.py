@@ -45,6 +45,25 @@ def _option(
     )
 
 
+def target_options(several: bool = False) -> Callable[[Function], Function]:
+    """The options that kernels of any graph depend on; with `several`, see `compile_options`."""
+    return together(
+        _option("target", "Language of the kernels."),
+        _option(
+            "precision",
+            "f16 and f32_f16 store weights and activations in half precision; with f16, layers "
+            "also compute in it where the device profile says so.",
+            repeated=several,
+        ),
+        _option(
+            "device",
+            "Part of a device's name as `tflgpu devices` prints it, or a device profile.",
+            repeated=several,
+            type=DeviceName(),
+        ),
+    )
+
+
 def compile_options(
     fallback: str, several: bool = False, runs: bool = False
 ) -> Callable[[Function], Function]:
@@ -61,13 +80,7 @@ def compile_options(
         metavar="NAME",
     )
     choices = (
-        _option("target", "Language of the kernels."),
-        _option(
-            "precision",
-            "f16 and f32_f16 store weights and activations in half precision; with f16, layers "
-            "also compute in it where the device profile says so.",
-            repeated=several,
-        ),
+        target_options(several),
         _option(
             "keep_f32",
             "An operator, or a tensor it computes, to keep in single precision although others "
@@ -76,12 +89,6 @@ def compile_options(
             callback=parse_operators,
         ),
         _option("nan", "With any, RELU and other limits need not hand NaN on, which is faster."),
-        _option(
-            "device",
-            "Part of a device's name as `tflgpu devices` prints it, or a device profile.",
-            repeated=several,
-            type=DeviceName(),
-        ),
         _option(
             "tuning",
             "A table of tuned tiles and work-groups, as `tflgpu compile --tune` writes it.",

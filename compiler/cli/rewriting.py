@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
-from ..options import PRECISIONS, TARGETS, Options
+from ..options import Options
 from ..pipeline import target_of
 from ..tools.rewrite_text import rewritten
+from .compile_options import target_options
 from .options import parse_list
-from .paths import DeviceName, FilePath
+from .paths import FilePath
 from .shell import Command
 
 
@@ -29,27 +30,7 @@ from .shell import Command
     help="Run the pipeline up to a stage, such as decompose or fuse, or up to a rewrite.",
 )
 @click.option("--signature", metavar="NAME", help="The signature of the model whose graph it is.")
-@click.option(
-    "--target",
-    type=click.Choice(TARGETS),
-    default="opencl",
-    show_default=True,
-    help="Language of the kernels.",
-)
-@click.option(
-    "--precision",
-    type=click.Choice(PRECISIONS),
-    default="f32",
-    show_default=True,
-    help="How weights and activations are stored and layers computed.",
-)
-@click.option(
-    "--device",
-    type=DeviceName(),
-    default="auto",
-    show_default=True,
-    help="Part of a device's name as `tflgpu devices` prints it, or a device profile.",
-)
+@target_options()
 def opt(
     graph: Path, passes: tuple[str, ...], until: str, signature: str | None, **chosen: Any
 ) -> None:

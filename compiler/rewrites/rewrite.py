@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ...runtime.errors import TflgpuError
 from ..errors import ModelError, PassError
 from ..events import Event, describe
-from ..ir import Graph, Op, Origin
+from ..ir import Graph, Op, Origin, Tensor
 from ..target import Target
 
 
@@ -29,6 +29,11 @@ class Declined:
     """Why a rewrite would be wrong or pointless for operators that match."""
 
     reason: str
+
+
+def also_used(tensor: Tensor) -> str:
+    """The reason for which a rewrite leaves alone what computes a tensor."""
+    return f"{tensor.name} is also used elsewhere"
 
 
 class Attempt(NamedTuple):

@@ -8,7 +8,7 @@ A step of a recurrent network is such a sum. The order of summation does not cha
 
 from ...ir import Graph, Op
 from ...ops.fully_connected_sum import NAME
-from ..rewrite import Declined, rewrite
+from ..rewrite import Declined, also_used, rewrite
 
 MAX_ROWS = 4
 """Most rows; with more, two kernels that compute tiles of several rows are faster."""
@@ -21,7 +21,7 @@ def add_fully_connected(graph: Graph, first: Op, total: Op) -> Declined | None:
     if second is None or second.name != "FULLY_CONNECTED" or second is first:
         return Declined("the other summand is not another fully connected layer")
     if graph.only_reader(other) is not total:
-        return Declined(f"{other.name} is also used elsewhere")
+        return Declined(also_used(other))
     if not total.output.shape == first.output.shape == other.shape:
         return Declined("one summand broadcasts")
     for layer in (first, second):

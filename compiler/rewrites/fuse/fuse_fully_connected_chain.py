@@ -21,7 +21,7 @@ from ...ops.fully_connected_chain import NAME, layer_shapes
 from ...ops.reduce import axes
 from ...ops.weights import wide_sums
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, also_used, graph_rewrite
 
 MAX_WEIGHTS = 1 << 17
 """Weights up to which one work-group is as fast as several kernels."""
@@ -86,7 +86,7 @@ def _unsupported_reason(
     for op in (first, *views):
         again = len(op.outputs) > 1 or op.output in last.epilogue_inputs
         if again or graph.only_reader(op.output) is None:
-            return f"{op.output.name} is also used elsewhere"
+            return also_used(op.output)
     shapes = layer_shapes(last)
     if first.name == "MEAN":
         if reason := _not_a_mean_of_pixels(first):

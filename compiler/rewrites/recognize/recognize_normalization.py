@@ -20,8 +20,8 @@ from ...ops.normalization import NAME
 from ...ops.reduce import axes
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, graph_rewrite
-from .region import also_used, leading_to, used_elsewhere
+from ..rewrite import Attempt, also_used, graph_rewrite
+from .region import leading_to, used_elsewhere
 from .regrouped import Regrouped, regrouped
 
 ARITHMETIC = frozenset(["ADD", "BROADCAST_TO", "DIV", "MUL", "NEG", "SUB"])

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection
 
-from ...ir import Graph, Op, Tensor
+from ...ir import Graph, Op
 from ...ir.connected import reached
+from ..rewrite import also_used
 
 
 def leading_to(graph: Graph, last: Op, known: Collection[Op]) -> list[Op]:
@@ -16,11 +17,6 @@ def used_elsewhere(graph: Graph, region: Collection[Op], last: Op) -> str | None
     """Why a region must stay, as a result other than that of `last` is used outside; or None."""
     results = (op.output for op in region if op is not last)
     return next((also_used(tensor) for tensor in results if graph.leaves(tensor, region)), None)
-
-
-def also_used(tensor: Tensor) -> str:
-    """The reason for which a rewrite leaves alone what computes a tensor."""
-    return f"{tensor.name} is also used elsewhere"
 
 
 def remove_region(graph: Graph, region: Collection[Op]) -> None:
