@@ -36,7 +36,7 @@ SUB_GROUPS = {
 BUILT_IN = {
     "opencl": {
         *("INFINITY", "NAN", "rest_of", "upper_bits_of", "add_wide", "in_bytes", "in_shorts"),
-        *("from_halves", "isnan", "isinf", "mod"),
+        *("from_bytes", "from_halves", "isnan", "isinf", "mod"),
         *PACKED,
         *MEDIUM,
         *PAIRS,
