@@ -162,11 +162,16 @@ def _slices_of_products(op: Op, target: Target) -> str | None:
 
 def _build_products(op: Op, target: Target) -> Launch:
     rows, _, columns = matrices(op)
-    # At least two share what is loaded of the rows.
+    rows_each, lanes = min(ROWS_OF_ROWS, rows), target.lanes
+    # At least two columns share what is loaded of the rows. A processor adds up the lanes of as many
+    # sums as a slice has lanes at once.
     most = max(target.device.accumulators // ROWS_OF_ROWS, 2)
-    rows_each, each = min(ROWS_OF_ROWS, rows), min(most, columns)
-    template = "matmul/batch_matmul_products.jinja"
-    return _launch(op, target, template, each, rows_each, {"columns_each": each})
+    if target.on_processor and lanes % rows_each == 0 and lanes >= rows_each * COLUMNS:
+        most = lanes // rows_each
+    each = min(most, columns)
+    at_once = target.on_processor and rows_each * each == lanes
+    variables = {"columns_each": each, "at_once": at_once}
+    return _launch(op, target, "matmul/batch_matmul_products.jinja", each, rows_each, variables)
 
 
 def _rows_of_slices(op: Op, target: Target) -> str | None:

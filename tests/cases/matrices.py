@@ -75,6 +75,9 @@ def matrices() -> Iterator[Case]:
     yield Case("BATCH_MATMUL", "rank 5", deep)
     few = call("BATCH_MATMUL", x(3, 2, 37), x(3, 37, 203), adj_x=False, adj_y=False)
     yield Case("BATCH_MATMUL", "few long rows", few)
+    for rows in (1, 2, 3, 5, 16):
+        product = call("BATCH_MATMUL", x(2, rows, 150), x(2, 37, 150), adj_x=False, adj_y=True)
+        yield Case("BATCH_MATMUL", f"{rows} long rows by long rows", product)
     for columns in (3, 5, 11):
         product = call("BATCH_MATMUL", x(3, 29, 7), x(3, 7, columns), adj_x=False, adj_y=False)
         for factor in (number(0.35), x(columns), x(29, columns)):

@@ -57,6 +57,7 @@ BUILT_IN = {
             "quick_tanh_gelu",
             "quick_tanh_geluS",
             "load_integers",
+            "sums_of_lanes",
             "turn_square",
         ),
         *("element_of", "lane_of", "lane_of_halves"),
