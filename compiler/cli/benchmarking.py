@@ -8,7 +8,7 @@ import click
 from ..choices import each_choice
 from ..litert.reference import ReferenceMissingError
 from ..options import Options
-from ..tools.benchmark.measure import Measuring, benchmark
+from ..tools.benchmark.measure import BUSY_SECONDS, Measuring, benchmark
 from ..tools.trace.events import Trace
 from .benchmark_answer import TOP, answer, as_csv
 from .compile_options import compile_options
@@ -39,8 +39,8 @@ measuring_options = record_options(
     click.option(
         "--min-seconds",
         type=click.FloatRange(min=0),
-        default=0,
-        show_default=True,
+        default=None,
+        show_default=f"0, or {BUSY_SECONDS:g} with --busy",
         help="Go on with rounds until this many seconds have passed.",
     ),
     click.option(

@@ -38,6 +38,9 @@ from .roofline import Roofline, bytes_moved, roofline_of
 
 RUNS = 4
 """Timed runs of each contestant per round."""
+BUSY_SECONDS = 6.0
+"""How long rounds take together at least, beside other programs: the system gives these turns of
+several milliseconds, so that a few short runs are all fast or all slow."""
 PASSES = 9
 """Runs in which each kernel is timed, of which the median counts."""
 
@@ -51,8 +54,8 @@ class Measuring:
 
     rounds: int
     """At least so many; in each, contestants take turns."""
-    min_seconds: float
-    """Rounds take at least so long, together."""
+    min_seconds: float | None
+    """Rounds take at least so long, together; None for what `busy` needs."""
     warm_up: int
     """Runs, after the first, before anything is measured."""
     threads: int
@@ -106,8 +109,10 @@ def benchmark(
             )
             rivals = [_ready(each, how.warm_up) if each else None for each in prepared]
             sides = [lambda: session.run(arrays), *(rival for rival in rivals if callable(rival))]
+            enough = BUSY_SECONDS if how.busy else 0.0
+            seconds = enough if how.min_seconds is None else how.min_seconds
             with others_busy(how.busy):
-                ours, *others = _rounds(sides, how.rounds, how.min_seconds, progress)
+                ours, *others = _rounds(sides, how.rounds, seconds, progress)
             progress("kernels", 0, 1)
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
             costs = [session.profile_parts(arrays) for _ in range(PASSES)]

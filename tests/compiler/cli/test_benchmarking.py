@@ -49,7 +49,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def measured(device: str) -> Any:
     """What `tflgpu benchmark --json` says of the digits network."""
     arguments = ("benchmark", DIGITS_MODEL, "--device", device, "--rounds", 2, "--threads", 1)
-    return as_json(*arguments, "--busy", 1)
+    return as_json(*arguments, "--busy", 1, "--min-seconds", 0)
 
 
 def test_the_figures_are_positive_and_consistent(opencl_device: str) -> None:
