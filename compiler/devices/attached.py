@@ -33,7 +33,9 @@ def choose_profile(device: str, target: str) -> Profile:
         return _guaranteed(profile(WEBGPU if target == "wgsl" else GLSL), target)
     try:
         info = select_device(device, target)
-        return _guaranteed(profile_for(info), target, max(info.limits.argument_size, LEAST_BINDING))
+        found = profile_for(info)
+        found = replace(found, alignment=max(found.alignment, info.limits.alignment))
+        return _guaranteed(found, target, max(info.limits.argument_size, LEAST_BINDING))
     except DeviceError as error:
         names = ", ".join(profiles())
         raise DeviceError(f"{error}\nor compile for a device profile: {names}") from error
