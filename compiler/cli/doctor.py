@@ -47,6 +47,11 @@ PROGRAMS: Mapping[str, str] = {
 }
 """Programs, and what one that is missing would give."""
 
+ASKED: Mapping[str, str] = {
+    "libRusticlOpenCL": "; RUSTICL_ENABLE must name the drivers that it may use, such as radeonsi",
+}
+"""What drivers that have no device unless they are asked for one want, by how their names begin."""
+
 WIDEST = sorted({"avx512_vnni", "avx512f", "avx2", "sse4_2", "asimd"})
 """Instructions that decide between profiles."""
 
@@ -127,7 +132,8 @@ def _opencl() -> list[Item]:
         if trial.failure:
             items.append(Item(name, "fails", f"{trial.failure}; {trial.driver.advice()}"))
         elif not trial.devices:
-            items.append(Item(name, "works", "has no device here"))
+            asked = next((text for start, text in ASKED.items() if name.startswith(start)), "")
+            items.append(Item(name, "works", f"has no device here{asked}"))
         for device in trial.devices:
             lanes = device.widest()
             failures = "; ".join(dict.fromkeys(filter(None, device.lanes.values())))

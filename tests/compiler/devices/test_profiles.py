@@ -10,7 +10,7 @@ from devices import fake
 from paths import DIGITS_MODEL, PROFILES
 
 from tflgpu.compiler import OptionError, Options, pipeline
-from tflgpu.compiler.devices import Profile, profile, profiles
+from tflgpu.compiler.devices import Profile, attached, profile, profiles
 from tflgpu.compiler.devices.attached import choose_profile, match
 from tflgpu.runtime.launch.device import DeviceInfo
 
@@ -67,6 +67,11 @@ def device(**said: Any) -> DeviceInfo:
         ({"name": "Apple M1", "vendor": "Apple"}, "apple", None),
         ({}, "gpu", "any"),
         ({"type": "cpu", "target": "glsl"}, "llvmpipe", "target glsl, type cpu"),
+        (
+            {"type": "cpu", "platform": "rusticl", "name": "llvmpipe (LLVM 19.1.7, 256 bits)"},
+            "llvmpipe",
+            "target opencl, type cpu, name llvmpipe",
+        ),
         ({"target": "glsl", "vendor": "ARM"}, "mali", "type gpu, vendor arm"),
     ],
 )
@@ -82,6 +87,14 @@ def test_kernels_bind_no_more_than_every_device_allows(name: str, target: str) -
     """128 MiB, in OpenGL ES, Vulkan and WebGPU; OpenCL guarantees a share of the memory."""
     assert choose_profile(name, target).max_binding == 1 << 27
     assert choose_profile("adreno", "opencl").max_binding > 1 << 27
+
+
+def test_offsets_suit_the_attached_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it needs more than those of its profile, which suit NVIDIA and Mesa's rusticl."""
+    for needed, expected in ((128, 512), (512, 512), (4096, 4096)):
+        info = replace(device(), limits=replace(device().limits, alignment=needed))
+        monkeypatch.setattr(attached, "select_device", lambda *_, info=info: info)
+        assert choose_profile("some", "opencl").alignment == expected
 
 
 def test_every_profile_can_be_read_and_is_for_something() -> None:
@@ -112,23 +125,23 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("alignment = 256", "", "lacks the keys alignment"),
+        ("alignment = 512", "", "lacks the keys alignment"),
         ("description", 'like = "cuda"\ndescription', "like: no device profile 'cuda'; choose one"),
         (
-            "alignment = 256",
-            "alignment = 256\nwarps = 32",
+            "alignment = 512",
+            "alignment = 512\nwarps = 32",
             "has unknown keys warps; known keys are descript",
         ),
-        ("alignment = 256", 'alignment = "256"', "alignment is '256', but must be a whole number"),
-        ("alignment = 256", "alignment = true", "alignment is True, but must be a whole number"),
-        ("alignment = 256", "alignment = 100", "alignment is 100, but must be a power of two"),
+        ("alignment = 512", 'alignment = "256"', "alignment is '256', but must be a whole number"),
+        ("alignment = 512", "alignment = true", "alignment is True, but must be a whole number"),
+        ("alignment = 512", "alignment = 100", "alignment is 100, but must be a power of two"),
         ("slice_width = 4", "slice_width = 64", "slice_width is 64, but must be 4 to 16"),
         (
             "light_group = 64",
             "light_group = 8192",
             "light_group is 8192, but must be at most max_group",
         ),
-        ("alignment = 256", "alignment 256", "is not a TOML file: "),
+        ("alignment = 512", "alignment 256", "is not a TOML file: "),
         (
             "work_items",
             'half_arithmetic = ["metal"]\nwork_items',
