@@ -163,8 +163,8 @@ def _slices_of_products(op: Op, target: Target) -> str | None:
 def _build_products(op: Op, target: Target) -> Launch:
     rows, _, columns = matrices(op)
     rows_each, lanes = min(ROWS_OF_ROWS, rows), target.lanes
-    # At least two columns share what is loaded of the rows. A processor adds up the lanes of as many
-    # sums as a slice has lanes at once.
+    # At least two columns share what is loaded of the rows. A processor adds up the lanes of as
+    # many sums at once as a slice has lanes.
     most = max(target.device.accumulators // ROWS_OF_ROWS, 2)
     if target.on_processor and lanes % rows_each == 0 and lanes >= rows_each * COLUMNS:
         most = lanes // rows_each
