@@ -1,4 +1,4 @@
-"""Comparisons, logical operators and selections. Truth values are the integers 0 and 1."""
+"""Comparisons, logical operators and selections. Truth values are integers, 0 and 1, or floats."""
 
 from collections.abc import Callable, Sequence
 
@@ -43,7 +43,20 @@ LOGIC = {
     ),
 }
 
+IN_FLOATS = {
+    "tflgpu.equal": Elementwise(lambda f, a, b: f.is_equal(a, b), cheap=True),
+    "tflgpu.greater": Elementwise(lambda f, a, b: f.is_greater(a, b), cheap=True),
+    "tflgpu.greater_equal": Elementwise(lambda f, a, b: f.is_at_least(a, b), cheap=True),
+    "tflgpu.less": Elementwise(lambda f, a, b: f.is_greater(b, a), cheap=True),
+    "tflgpu.less_equal": Elementwise(lambda f, a, b: f.is_at_least(b, a), cheap=True),
+    "tflgpu.not_equal": Elementwise(lambda f, a, b: 1.0 - f.is_equal(a, b), cheap=True),
+    "tflgpu.logical_not": Elementwise(lambda f, a: 1.0 - a, cheap=True),
+    "tflgpu.select": Elementwise(lambda f, a, b, c: f.if_positive(a, b, c), cheap=True),
+}
+"""Those whose truth values are the floats 0 and 1, which slices hold and epilogues compute."""
+
 define_elementwise(LOGIC)
+define_elementwise(IN_FLOATS)
 
 
 def _among_choices(op: Op, ranges: Sequence[Range | None]) -> Range | None:

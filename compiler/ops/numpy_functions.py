@@ -69,6 +69,18 @@ def if_positive(value: Array, chosen: Value, other: Value) -> Array:
     return np.asarray(np.where(value > 0, chosen, other))
 
 
+def is_greater(value: Array, other: Value) -> Array:
+    return np.asarray(value > other, np.float32)
+
+
+def is_at_least(value: Array, other: Value) -> Array:
+    return np.asarray(value >= other, np.float32)
+
+
+def is_equal(value: Array, other: Value) -> Array:
+    return np.asarray(value == other, np.float32)
+
+
 def larger(a: Array, b: Array) -> Array:
     return np.where(np.isnan(b), b, np.fmax(a, b))
 

@@ -30,6 +30,7 @@ from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
 from .fuse.split_large import split_large_weights, split_reduction
 from .fuse.split_normalization import split_normalization
+from .fuse.truth_in_floats import truth_in_floats
 from .fuse.update_in_place import update_in_place
 from .layout.align_unit_axes import align_unit_axes
 from .layout.around_reshapes import cut_axes, merge_around_reshape, move_reshapes
@@ -133,6 +134,7 @@ FUSE: tuple[Pass, ...] = (
     update_in_place,
     split_reduction,
     split_normalization,
+    truth_in_floats,
     fuse_elementwise,
     rematerialize_elementwise,
     fuse_second_output,
