@@ -10,7 +10,10 @@ positions in the whole image, (row * width + column) * channels + channel, and i
 a channel other than the value's.
 """
 
+from math import prod
 from pathlib import PurePosixPath
+
+import numpy as np
 
 from ..ir import Op, Shape
 from ..target import Target
@@ -28,6 +31,10 @@ from .base import (
     linear_launch,
     row_major,
 )
+from .row_slices import no_row_slices
+
+FEW = 4
+"""How many times the channels must fit into a slice for rows to be pooled as they lie."""
 
 
 def window(op: Op) -> Window:
@@ -51,7 +58,40 @@ def _kernel(template: str, *attributes: str) -> tuple[Implementation]:
     return (Implementation(PurePosixPath(template).stem, build),)
 
 
-define("AVERAGE_POOL_2D x:T -> y:T", infer, _kernel("pool/average_pool.jinja"), versions=3)
+def _few_channels(op: Op, target: Target) -> str | None:
+    """Slices would hold a few channels, and the rest be zero."""
+    channels = op.output.shape[3]
+    if channels * FEW > target.lanes:
+        return f"{channels} channels fill slices of {target.lanes}"
+    return no_row_slices(op, target, (), op.operand(0))
+
+
+def _rows(maximum: bool) -> Implementation:
+    """As many pixels of a row for each work-item as fill a slice."""
+
+    def build(op: Op, target: Target) -> Launch:
+        size, (batches, rows, columns, channels) = window(op), op.output.shape
+        pixels = target.lanes // channels
+        shape = (batches, rows, -(-columns // pixels))
+        start = -np.inf if maximum else 0.0
+        variables = {"window": size, "maximum": maximum, "start": start}
+        return Launch.of(
+            op,
+            "pool/pool_rows.jinja",
+            linear_grid(prod(shape)),
+            variables={**variables, "pixels": pixels, "shape": shape},
+            flops=op.output.elements * size.height * size.width,
+        )
+
+    return row_major("pool_rows", build, _few_channels)
+
+
+define(
+    "AVERAGE_POOL_2D x:T -> y:T",
+    infer,
+    (*_kernel("pool/average_pool.jinja"), _rows(maximum=False)),
+    versions=3,
+)
 define(
     "tflgpu.average_pool_integers",
     infer,
@@ -62,7 +102,7 @@ define("L2_POOL_2D x:T -> y:T", infer, note="becomes SQUARE, AVERAGE_POOL_2D and
 define(
     "MAX_POOL_2D x:T -> y:T",
     infer,
-    _kernel("pool/max_pool.jinja"),
+    (*_kernel("pool/max_pool.jinja"), _rows(maximum=True)),
     versions=3,
     traits=Traits(range=among_operands),
 )

@@ -32,6 +32,23 @@ def pools() -> Iterator[Case]:
             yield Case(operator, f"with {activation}", call(operator, x(2, 5, 7, 3), **attrs))
 
 
+def few_channels() -> Iterator[Case]:
+    """Images whose rows are pooled as they lie where slices are wide."""
+    for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        for channels in (1, 2, 3, 4):
+            for padding in SAME_OR_VALID:
+                for size, stride in (((2, 2), (2, 2)), ((3, 3), (1, 1)), ((5, 9), (3, 2))):
+                    attrs = {"filter_height": size[0], "filter_width": size[1], "padding": padding}
+                    attrs |= {"stride_h": stride[0], "stride_w": stride[1]}
+                    value = call(operator, x(2, 9, 45, channels), **attrs)
+                    name = f"{channels} channels, {padding} {size} by {stride}"
+                    yield Case(operator, name, value)
+        size = {"filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}
+        pooled = call(operator, x(2, 7, 37, 1, draw="NaN at times"), padding="SAME", **size)
+        yield Case(operator, "one channel, fused", call("ADD", call("TANH", pooled), x(7, 37, 1)))
+        yield Case(operator, "a narrow image", call(operator, x(3, 7, 5, 1), **size))
+
+
 def resizes() -> Iterator[Case]:
     ways = {
         "plain": {"align_corners": False, "half_pixel_centers": False},
@@ -52,4 +69,4 @@ def resizes() -> Iterator[Case]:
             yield Case(operator, f"{way} 37 channels", call("ADD", ragged, x(1, 6, 1, 37)))
 
 
-TABLES = (pools, resizes)
+TABLES = (pools, few_channels, resizes)
