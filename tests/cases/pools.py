@@ -43,10 +43,10 @@ def few_channels() -> Iterator[Case]:
                     value = call(operator, x(2, 9, 45, channels), **attrs)
                     name = f"{channels} channels, {padding} {size} by {stride}"
                     yield Case(operator, name, value)
-        size = {"filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}
-        pooled = call(operator, x(2, 7, 37, 1, draw="NaN at times"), padding="SAME", **size)
-        yield Case(operator, "one channel, fused", call("ADD", call("TANH", pooled), x(7, 37, 1)))
-        yield Case(operator, "a narrow image", call(operator, x(3, 7, 5, 1), **size))
+        square = {"filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}
+        value = call(operator, x(2, 7, 37, 1, draw="NaN at times"), padding="SAME", **square)
+        yield Case(operator, "one channel, fused", call("ADD", call("TANH", value), x(7, 37, 1)))
+        yield Case(operator, "a narrow image", call(operator, x(3, 7, 5, 1), **square))
 
 
 def resizes() -> Iterator[Case]:
