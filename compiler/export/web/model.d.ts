@@ -44,7 +44,8 @@ export interface Model {
   signature(name: string): Model;
   run(inputs: Record<string, TensorArray | GPUBuffer | Picture>): Promise<Record<string, TensorArray>>;
   enqueue(encoder: GPUCommandEncoder): void;
-  buffer(name: string): GPUBuffer;
+  /** A name that an input and an output have is ambiguous: give the entry of `inputs` or `outputs`. */
+  buffer(tensor: string | TensorInfo): GPUBuffer;
   reset(): void;
   destroy(): void;
 }

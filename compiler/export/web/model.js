@@ -162,15 +162,17 @@ class Loaded {
 }
 
 class Model {
-  #loaded; #buffers; #steps; #staging = []; #pictures = new Map();
+  #loaded; #tensors; #steps; #staging = []; #pictures = new Map();
 
   constructor(loaded, {name, inputs, outputs, variables, steps}) {
     const {device, pipelines} = loaded;
     this.#loaded = loaded;
     this.inputs = inputs;
     this.outputs = outputs;
-    const reach = (tensor) => loaded.buffer(tensor.reach);
-    this.#buffers = [[loaded.arena], [loaded.weights], inputs.map(reach), outputs.map(reach),
+    this.#tensors = new Map(
+      [...inputs, ...outputs].map((tensor) => [tensor, loaded.buffer(tensor.reach)]));
+    const own = (tensor) => this.#tensors.get(tensor);
+    const buffers = [[loaded.arena], [loaded.weights], inputs.map(own), outputs.map(own),
       variables.map((variable) => loaded.states.get(variable.name))];
     this.#steps = steps.map(([kernel, groups, bindings]) => ({
       pipeline: pipelines[kernel],
@@ -178,7 +180,7 @@ class Model {
       bindings: device.createBindGroup({
         layout: pipelines[kernel].getBindGroupLayout(0),
         entries: bindings.map(([region, index, offset, size], binding) => ({
-          binding, resource: {buffer: this.#buffers[region][index], offset, size}})),
+          binding, resource: {buffer: buffers[region][index], offset, size}})),
       }),
     }));
     loaded.models.set(name, this);
@@ -199,14 +201,14 @@ class Model {
   /** The device, for work of the application on `buffer`. */
   get device() { return this.#loaded.device; }
 
-  /** The buffer of an input or output. */
-  buffer(name) {
-    for (const [region, tensors] of [[2, this.inputs], [3, this.outputs]]) {
-      const index = tensors.findIndex((tensor) => tensor.name === name);
-      if (index >= 0) return this.#buffers[region][index];
-    }
-    const names = [...this.inputs, ...this.outputs].map((tensor) => tensor.name);
-    throw new ModelError(`${NAME} has no input or output ${name}; it has ${names.join(", ")}`);
+  /** The buffer of an input or output, given by its name or as `inputs` or `outputs` have it. */
+  buffer(tensor) {
+    const tensors = [...this.#tensors.keys()];
+    const found = tensors.filter((each) => each === tensor || each.name === tensor);
+    if (found.length === 1) return this.#tensors.get(found[0]);
+    throw new ModelError(found.length
+      ? `${tensor} is an input and an output of ${NAME}; give its entry of \`inputs\` or \`outputs\``
+      : `${NAME} has no input or output ${tensor}; it has ${tensors.map(({name}) => name).join(", ")}`);
   }
 
   /** Records a run on the present content of the buffers of the inputs. */
@@ -238,8 +240,8 @@ class Model {
     this.enqueue(encoder);
     const staging = this.#staging.pop() ?? this.outputs.map(
       ({size}) => this.#loaded.buffer(size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST));
-    this.outputs.forEach(({name, size}, index) => {
-      encoder.copyBufferToBuffer(this.buffer(name), 0, staging[index], 0, words(size));
+    this.outputs.forEach((tensor, index) => {
+      encoder.copyBufferToBuffer(this.buffer(tensor), 0, staging[index], 0, words(tensor.size));
     });
     this.device.pushErrorScope("validation");
     this.device.queue.submit([encoder.finish()]);
@@ -250,11 +252,9 @@ class Model {
       await Promise.resolve(); // The device may tell only now that it is lost.
       throw this.#loaded.lost ?? error;
     }
-    const results = {};
-    this.outputs.forEach(({name, size, element}, index) => {
-      results[name] = new TYPES[element](staging[index].getMappedRange().slice(0, size));
-      staging[index].unmap();
-    });
+    const results = Object.fromEntries(this.outputs.map(({name, size, element}, index) => [
+      name, new TYPES[element](staging[index].getMappedRange().slice(0, size))]));
+    for (const buffer of staging) buffer.unmap();
     this.#staging.push(staging);
     const problem = await invalid;
     if (problem) throw new ModelError(`the browser rejects the run of ${NAME}: ${problem.message}`);
@@ -272,7 +272,7 @@ class Model {
 
   #write(tensor, value, encoder) {
     const {name, size, element, shape} = tensor;
-    const buffer = this.buffer(name);
+    const buffer = this.buffer(tensor);
     if (value instanceof GPUBuffer) {
       if (value !== buffer) encoder.copyBufferToBuffer(value, 0, buffer, 0, words(size));
     } else if (ArrayBuffer.isView(value)) {

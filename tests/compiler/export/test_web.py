@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from graphs import call, ints, model, parts, x
-from graphs.operators import file_of
-from graphs.signatures import ROWS, WIDTH, cached
+from graphs.operators import file_of, graph_of
+from graphs.signatures import ROWS, SHAPE, WIDTH, Entry, cached, signed
 from paths import DIGITS_MODEL
 
 import tflgpu
@@ -40,6 +40,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         cached(), cache, target="wgsl", device="webgpu", signature="all", keep={"cache": "cache"}
     )
     export([read_variant(signed)], folder / "several", "several", False)
+    alike = tflgpu.compile(named_alike(), cache, target="wgsl", device="webgpu", signature="all")
+    export([read_variant(alike)], folder / "alike", "alike", False)
     halves = parts("SPLIT", 2, ints(3), call("EXP", x(1, 4, 4, 8)), num_splits=2)
     views = model({"y": call("SUB", *halves)})
     split = tflgpu.compile(views.content, cache, target="wgsl", device="webgpu")
@@ -50,6 +52,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         rows = tflgpu.compile(sizes.content, cache, target="wgsl", device="webgpu")
     export([read_variant(rows)], folder / "rows", "rows", False)
     yield folder
+
+
+def named_alike() -> bytes:
+    """A signature whose outputs are called as its input and as what all objects have."""
+    x, y, z = (Tensor(name, SHAPE) for name in ("x", "y", "z"))
+    graph = graph_of(Op("EXP", (x,), (y,)), Op("NEG", (x,), (z,)))
+    return signed({"step": Entry(graph, {"state": 0}, {"state": 0, "__proto__": 1})})
 
 
 def _inverted(*names: str) -> Any:
@@ -115,6 +124,27 @@ def test_signatures_share_weights_and_state(page: Any) -> None:
     assert found[2:4] == [["prefill", "decode"], True]
     assert found[4] == "ModelError: several has no signature none; it has prefill, decode"
     assert found[5].startswith("ModelError: several was destroyed")
+
+
+def test_an_output_with_the_name_of_an_input(page: Any) -> None:
+    values = np.random.default_rng(7).random(SHAPE, np.float32)
+    state, negated, same, wrong = page.evaluate(
+        """async (values) => {
+          const model = await start("alike");
+          const found = await model.run({state: new Float32Array(values)});
+          const [input, output] = [model.inputs[0], model.outputs[0]].map((each) => model.buffer(each));
+          const arrays = Object.values(found).map((array) => Array.from(array));
+          return [...arrays, input === output, await message(() => model.buffer("state"))];
+        }""",
+        values.ravel().tolist(),
+    )
+    np.testing.assert_allclose(state, np.exp(values).ravel(), rtol=1e-5)
+    np.testing.assert_allclose(negated, -values.ravel())
+    assert not same
+    assert wrong == (
+        "ModelError: state is an input and an output of alike; give its entry of `inputs` or "
+        "`outputs`"
+    )
 
 
 def test_a_kernel_that_reads_two_views_of_a_tensor(page: Any) -> None:
