@@ -166,16 +166,15 @@ def load_folder(
     def attempt() -> Session:
         from .background import in_background
         from .cache.binaries import restored_programs
-        from .cache.folder import find_variants, first_runnable, newest_first, readable
+        from .cache.folder import first_runnable, newest_first
         from .cache.variant import Weights, open_variant
 
         with told.step("read the plan"):
-            folders = newest_first(find_variants(cache, model))
-            found = readable(folders)
+            found = newest_first(cache, model)
         targets = _targets(found)
         if context is None:
             _start_drivers(targets[0], device)
-        weights = Weights(folders[0]) if len(folders) == 1 else None
+        weights = Weights(found[0][0]) if len(found) == 1 else None
         in_background(_import_session, "imports")
         with told.step("open the device"):
             opened = open_device(device, targets, context)

@@ -29,7 +29,7 @@ user_cache_argument = click.argument(
 
 ENTRIES = (
     Column("path", value=attrgetter("folder")),
-    Column("model", "model", text=lambda entry: entry.model or "(damaged)"),
+    Column("model", "model", text=lambda entry: entry.model or "(unreadable)"),
     Column(
         "", "variant", text=lambda entry: entry.folder.name + (" (edited)" if entry.edited else "")
     ),

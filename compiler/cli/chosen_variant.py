@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...runtime.cache.folder import find_variants, newest_first
-from ...runtime.cache.variant import Variant, read_plan, read_variant
+from ...runtime.cache.folder import newest_first
+from ...runtime.cache.variant import Variant, read_variant
 from ...runtime.errors import PlanError
 from ...runtime.input_shapes import specialized
+from ...runtime.plan.records import Plan
 from .options import model_option, record_options, shape_option, signature_option
 from .shell import note
 
@@ -32,9 +33,9 @@ def newest_variant(cache: Path, wanted: Wanted, target: str | None = None) -> Va
     With a target, only its variants count. PlanError if there is none or it is damaged, InputError
     if it is not for the signature or the shapes.
     """
-    newest, *others = _folders(cache, wanted.model, target)
+    (newest, _), *others = _variants(cache, wanted.model, target)
     if others:
-        listed = "".join(f"\n  {folder}" for folder in others)
+        listed = "".join(f"\n  {folder}" for folder, _ in others)
         note(f"this is the variant compiled last; the others are{listed}")
     return specialized(read_variant(newest), wanted.shapes, wanted.signature)
 
@@ -44,8 +45,8 @@ def variants_for(
 ) -> list[Variant]:
     """The variant compiled last for each device profile (PlanError); see `newest_variant`."""
     newest: dict[str, Path] = {}
-    for folder in _folders(cache, wanted.model, target):
-        newest.setdefault(read_plan(folder).profile, folder)
+    for folder, plan in _variants(cache, wanted.model, target):
+        newest.setdefault(plan.profile, folder)
     for profile in profiles:
         if profile not in newest:
             present = ", ".join(newest)
@@ -57,11 +58,10 @@ def variants_for(
     return [specialized(variant, wanted.shapes, wanted.signature) for variant in found]
 
 
-def _folders(cache: Path, model: str | None, target: str | None) -> list[Path]:
-    """The variants' folders, the newest first."""
-    folders = newest_first(find_variants(cache, model))
-    if target is not None:
-        folders = [folder for folder in folders if read_plan(folder).target == target]
-        if not folders:
-            raise PlanError(f"{cache} has no variant for {target}; compile with --target {target}")
-    return folders
+def _variants(cache: Path, model: str | None, target: str | None) -> list[tuple[Path, Plan]]:
+    """The variants' folders with their plans, the newest first."""
+    found = newest_first(cache, model)
+    fitting = [each for each in found if target in (None, each[1].target)]
+    if not fitting:
+        raise PlanError(f"{cache} has no variant for {target}; compile with --target {target}")
+    return fitting

@@ -143,18 +143,16 @@ def meant_models(
     return [digest for digest in fingerprints if name(digest) == text]
 
 
-def newest_first(folders: Sequence[Path]) -> list[Path]:
-    """Variants' folders, the most recently compiled first."""
-    return sorted(folders, key=_age)
+def newest_first(
+    cache: Path, model: str | os.PathLike[str] | None = None
+) -> list[tuple[Path, Plan]]:
+    """The variants of a model with their plans, the most recently compiled first.
 
-
-def readable(folders: Sequence[Path]) -> list[tuple[Path, Plan]]:
-    """Variants with their plans, without those whose plan is damaged, of which warnings tell.
-
-    PlanError if none can be read, or if one is being replaced.
+    Those whose plan is damaged, or of another version, are left out, and warnings tell of them.
+    Raises what `find_variants` raises; PlanError if none can be read, or if one is being replaced.
     """
     found, problems = [], []
-    for folder in folders:
+    for folder in sorted(find_variants(cache, model), key=_age):
         try:
             found.append((folder, read_plan(folder)))
         except PlanError as error:
@@ -274,12 +272,12 @@ def _model_folders(cache: Path) -> list[Path]:
 def _listing(models: Mapping[str, list[Path]]) -> str:
     lines = []
     for model, variants in models.items():
-        lines.append(f"\n  {model[:SHOWN_DIGITS]}  {_name(variants[0]) or '(damaged)'}")
+        lines.append(f"\n  {model[:SHOWN_DIGITS]}  {_name(variants[0]) or '(unreadable)'}")
     return "".join(lines)
 
 
 def _name(variant: Path) -> str:
-    """The file name of a variant's model; empty if the plan is damaged."""
+    """The file name of a variant's model; empty if the plan cannot be read."""
     try:
         return read_plan(variant).model
     except PlanError:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.api import open_device
-from ....runtime.cache.folder import find_variants, newest_first
+from ....runtime.cache.folder import newest_first
 from ....runtime.cache.variant import Variant, as_compiled, check_text, read_variant
 from ....runtime.errors import InputError, PlanError
 from ....runtime.inputs import arrays_for
@@ -154,7 +154,7 @@ def revert_kernel(cache: str | os.PathLike[str], kernel: str | int) -> Path:
 
 def _newest(cache: str | os.PathLike[str]) -> Variant:
     """The variant of a cache that was compiled last."""
-    return read_variant(newest_first(find_variants(Path(cache)))[0])
+    return read_variant(newest_first(Path(cache))[0][0])
 
 
 def find_kernel(plan: Plan, wanted: str) -> int:

@@ -85,3 +85,22 @@ def test_inspect_tells_of_other_variants(tmp_path: Path) -> None:
     assert result.stderr.endswith(
         f"note: this is the variant compiled last; the others are\n  {first}\n"
     )
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("damage", [b"damage", b"tflgpu\r\n\xff\xff\0\0"])
+def test_a_variant_that_cannot_be_read_is_left_out(tmp_path: Path, damage: bytes) -> None:
+    """As `load` does: of another version of tflgpu, or damaged."""
+    cache, kernel = tmp_path / "cache", tmp_path / "softmax.cl"
+    good, bad = (tflgpu.compile(DIGITS_MODEL, cache, device=each) for each in (PROFILE, "gpu"))
+    (bad / "plan.tflgpu").write_bytes(damage)
+    for words in (
+        ("inspect", cache),
+        ("export", cache, "-o", tmp_path / "all", "--name", "digits"),
+        ("export", cache, "-o", tmp_path / "one", "--name", "digits", "--device", PROFILE),
+        ("edit", cache, "softmax", kernel),
+    ):
+        told = invoke(*words).stderr
+        assert f"warning: {bad}" in told and "another variant of the model is used" in told
+        assert "the others are" not in told
+    assert kernel.read_text() in {path.read_text() for path in (good / "kernels").iterdir()}
