@@ -29,10 +29,11 @@ def each_choice(model: Model, options: Options) -> tuple[Options, ...]:
     signatures = {item.key: item for item in read_signatures(model)}
     chosen = tuple(signatures) if options.signature == ALL else options.signature
     lacking = [key for key in chosen if key not in signatures]
-    if lacking or not chosen:
-        wanted = f" {lacking[0]}" if lacking else "s"
-        listed = ", ".join(signatures) or "none"
-        raise ModelError(f"{name_of(model)}: it has no signature{wanted}; it has {listed}")
+    if not signatures:
+        raise ModelError(f"{name_of(model)}: it has no signatures; leave out the option for them")
+    if lacking:
+        listed = ", ".join(signatures)
+        raise ModelError(f"{name_of(model)}: it has no signature {lacking[0]}; it has {listed}")
     several = [signatures[key] for key in chosen]
     return tuple(choice for key in several for choice in _each_shapes(_only(options, key, several)))
 

@@ -8,6 +8,7 @@ import pytest
 from commands import as_json, invoke
 from devices import Way
 from graphs.signatures import SHAPE, two_signatures
+from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import ModelError, Options, pipeline
@@ -65,6 +66,10 @@ def test_one_that_does_not_exist() -> None:
         ModelError, match="it has no signature middle; its signatures are far, near"
     ):
         pipeline.build(two_signatures(), Options(device="cpu", signature=("middle",)))
+    with pytest.raises(ModelError, match="it has no signature middle; it has far, near$"):
+        pipeline.build(two_signatures(), Options(device="cpu", signature=("far", "middle")))
+    with pytest.raises(ModelError, match=r"it has no signatures; leave out the option for them$"):
+        pipeline.build(DIGITS_MODEL, Options(device="cpu", signature=("all",)))
 
 
 def test_commands_take_one(tmp_path: Path) -> None:
