@@ -16,7 +16,10 @@ def is_url(place: str | os.PathLike[str]) -> TypeGuard[str]:
 
 
 def check_url(url: str) -> None:
-    """StoreError if no path can follow a URL, because it has a query or a fragment."""
+    """StoreError if a URL names no place, or no path can follow its query or fragment."""
+    match = _URL.match(url)
+    if match and not (match[2] + match[3]).strip("/"):
+        raise StoreError(f"{url} names no place; give the whole URL of a store")
     if "?" in url or "#" in url:
         raise StoreError(
             f"the URL of {without_password(url)} has a query or a fragment (? or #), but that of a "

@@ -66,7 +66,7 @@ def test_one_that_does_not_exist() -> None:
         ModelError, match="it has no signature middle; its signatures are far, near"
     ):
         pipeline.build(two_signatures(), Options(device="cpu", signature=("middle",)))
-    with pytest.raises(ModelError, match="it has no signature middle; it has far, near$"):
+    with pytest.raises(ModelError, match=r"it has no signature middle; it has far, near$"):
         pipeline.build(two_signatures(), Options(device="cpu", signature=("far", "middle")))
     with pytest.raises(ModelError, match=r"it has no signatures; leave out the option for them$"):
         pipeline.build(DIGITS_MODEL, Options(device="cpu", signature=("all",)))

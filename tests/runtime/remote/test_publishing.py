@@ -205,6 +205,14 @@ def test_passwords_in_the_texts_of_others(monkeypatch: pytest.MonkeyPatch) -> No
         Store("sftp://user:secret@host/models")
 
 
+@pytest.mark.parametrize("url", ["file://", "s3://", "file:///"])
+def test_urls_name_a_place(url: str) -> None:
+    """Where a variable is unset that has the rest, nothing goes into the current folder."""
+    for use in (Store, fetched):
+        with pytest.raises(StoreError, match=f"{url} names no place; give the whole URL"):
+            use(url)
+
+
 @pytest.mark.parametrize("url", ["https://u:secret@h/x?token=secret", "s3://x/y#secret"])
 def test_urls_end_with_their_path(url: str) -> None:
     for use in (Store, fetched):
