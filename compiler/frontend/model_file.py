@@ -88,14 +88,14 @@ class Identity:
 def _opened(path: str) -> Iterator[BinaryIO]:
     """A file that is neither empty nor a device or pipe, open for reading (ModelError)."""
     try:
-        if os.path.isdir(path):
+        status = os.stat(path)  # before it is opened: to open a pipe waits for its writer
+        if stat.S_ISDIR(status.st_mode):
             raise ValueError("it is a folder; give the .tflite file")
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is not a regular file; save the model to one first")
+        if not status.st_size:
+            raise ValueError("the file is empty")
         with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ValueError("it is not a regular file; save the model to one first")
-            if not status.st_size:
-                raise ValueError("the file is empty")
             yield file
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

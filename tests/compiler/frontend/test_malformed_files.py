@@ -1,5 +1,6 @@
 """What the reader says about a .tflite file that is not sound."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -82,5 +83,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(str(empty))
     with pytest.raises(ModelError, match="it is not a regular file"):
         read("/dev/null")
+    os.mkfifo(tmp_path / "pipe.tflite")  # to open it would wait for its writer
+    with pytest.raises(ModelError, match="it is not a regular file"):
+        read(tmp_path / "pipe.tflite")
     with pytest.raises(ModelError, match=r"not a \.tflite model"):
         read(b"<html>404")
