@@ -14,8 +14,8 @@ from .plan.operands import OPERANDS, OPTIONS, constant_name
 from .plan.records import HostPart, Plan
 
 CustomOp = Callable[..., Any]
-"""Takes an array for each operand, None for one that is left out, and returns an array, or a
-sequence of them for several outputs. Options in the model file are passed as `options`, in bytes,
+"""Takes a read-only array for each operand, None for one that is left out, and returns an array, or
+a sequence of them for several outputs. Options in the model file are passed as `options`, in bytes,
 if it has a parameter of that name."""
 
 
@@ -73,7 +73,7 @@ class LoadedFunction:
             arrays[place] if place >= 0 else self._constants.get(position)
             for position, place in enumerate(self._operands)
         ]
-        returned = self._function(*operands, **self._keywords)
+        returned = self._function(*map(_read_only, operands), **self._keywords)
         results = list(returned) if isinstance(returned, (list, tuple)) else [returned]
         if len(results) != len(self._outputs):
             raise InputError(
@@ -100,6 +100,15 @@ class LoadedFunction:
                 f"that do not fit in {tensor.dtype}"
             )
         return converted
+
+
+def _read_only(operand: Array | None) -> Array | None:
+    """An operand as a function gets it: it may be the caller's own array, or needed again."""
+    if operand is None:
+        return None
+    view = operand.view()
+    view.flags.writeable = False
+    return view
 
 
 def _takes_options(function: CustomOp) -> bool:

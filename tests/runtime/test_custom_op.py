@@ -71,6 +71,21 @@ def test_it_cannot_use_the_session_that_waits_for_it(
         session.run(X)
 
 
+def test_operands_are_not_memory_of_the_function(folder: Path, opencl_device: str) -> None:
+    """They may be what the caller passed, or constants, which later runs need."""
+
+    def swirl(size: Array, nothing: None, added: Array) -> Any:
+        for operand in (size, added):
+            with pytest.raises(ValueError, match="read-only"):
+                operand += 1
+        return size, size
+
+    given = X.copy()
+    with tflgpu.load(folder, device=opencl_device, custom_ops={"Swirl": swirl}) as session:
+        session.run(given)
+    np.testing.assert_array_equal(given, X)
+
+
 def test_results_are_not_memory_of_the_function(folder: Path, opencl_device: str) -> None:
     kept = (np.zeros(SHAPE, np.float32), X.copy())
 
