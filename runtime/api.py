@@ -248,7 +248,7 @@ def _target_by_name(cache: str | os.PathLike[str]) -> str:
         for name in os.listdir(folder):
             below = os.path.join(folder, name)
             names += [name] if len(name) < FINGERPRINT_DIGITS else os.listdir(below)
-    targets = {name.partition("-")[0] for name in names} & _DRIVERS.keys()
+    targets = {name.partition("-")[0] for name in names} & RUNNABLE.keys()
     return targets.pop() if len(targets) == 1 else ""
 
 
@@ -292,18 +292,18 @@ def open_device(device: str, targets: Sequence[str], context: Any = None) -> Dev
     raise DeviceError("\n".join([*map(str, errors), compiled_for])) from errors[0]
 
 
-_DRIVERS = {"opencl": ".opencl.find", "glsl": ".opengl.find", "wgsl": ".webgpu.find"}
-"""The module that finds and opens the devices of a target."""
+RUNNABLE = {"opencl": ".opencl.find", "glsl": ".opengl.find", "wgsl": ".webgpu.find"}
+"""The targets whose kernels run here, with the module that finds and opens their devices."""
 
 
 def _driver(target: str) -> Any:
     """That module (DeviceError)."""
-    if target not in _DRIVERS:
-        *others, last = _DRIVERS
+    if target not in RUNNABLE:
+        *others, last = RUNNABLE
         raise DeviceError(
             f"this runtime runs kernels for {', '.join(others)} and {last}, not for {target}"
         )
-    return import_module(_DRIVERS[target], __package__)
+    return import_module(RUNNABLE[target], __package__)
 
 
 def devices() -> list[DeviceInfo]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.api import open_device
+from ....runtime.api import RUNNABLE, open_device
 from ....runtime.cache.folder import newest_first
 from ....runtime.cache.variant import Variant, as_compiled, check_text, read_variant
 from ....runtime.errors import InputError, PlanError
@@ -198,10 +198,10 @@ def _edited(variant: Variant, changes: Mapping[int, str]) -> Edited:
 def check_editable(plan: Plan, index: int) -> None:
     """InputError, which says what to edit instead, if a kernel cannot be edited."""
     kernel: Kernel = plan.kernels[index]
-    if plan.target not in ("opencl", "glsl"):
+    if plan.target not in RUNNABLE:
         raise InputError(
             f"kernels for {plan.target} do not run here, so no change of them can be tried; "
-            f"compile the model for opencl or glsl"
+            f"compile the model for {', '.join(RUNNABLE)}"
         )
     if plan.specializations:
         raise InputError(

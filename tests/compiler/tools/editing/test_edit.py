@@ -27,9 +27,9 @@ ALL = 1e9
 """A tolerance that allows everything."""
 
 
-@pytest.fixture(params=[each for each in ATTACHED if each.keeps_binaries], ids=str)
+@pytest.fixture(params=ATTACHED, ids=str)
 def attached(request: pytest.FixtureRequest) -> Attached:
-    """Every device that compiled kernels are stored for."""
+    """Every device."""
     return reached(request)
 
 
@@ -57,6 +57,7 @@ def scaled(folder: Path, attached: Attached, factor: str) -> str:
     old, new = {
         "opencl": ("FACTOR 2.0f", f"FACTOR {factor}f"),
         "glsl": ("2.0 * x[i]", f"{factor} * x[i]"),
+        "wgsl": ("2.0 * x[i]", f"{factor} * x[i]"),
     }[attached.target]
     return changed(folder, "scale", old, new)
 
@@ -110,7 +111,9 @@ def test_other_results_are_not_kept(folder: Path, attached: Attached) -> None:
 
 def test_what_is_not_written_is_seen(folder: Path, attached: Attached) -> None:
     """Even if the memory happens to hold the right numbers: the original has run there before."""
-    text = changed(folder, "scale", "    y[i] =", f"    if (i != {LENGTH - 1}u) y[i] =")
+    text = changed(
+        folder, "scale", "  y[i] =", f"  if (i == {LENGTH - 1}u) {{ return; }}\n  y[i] ="
+    )
     (written,) = tried(folder, attached, text).launches[0].outputs
     assert written.problem == (
         f"is NaN at [{LENGTH - 1}] where the original's is not (1 of {LENGTH} elements)"
@@ -120,7 +123,7 @@ def test_what_is_not_written_is_seen(folder: Path, attached: Attached) -> None:
 def test_kept_and_reverted(folder: Path, attached: Attached) -> None:
     """The driver's binaries of the text before are not used."""
     np.testing.assert_allclose(result(folder, attached), with_factor(2), 1e-5, 1e-5)
-    assert list((folder / BINARIES).iterdir())
+    assert (folder / BINARIES).exists() == attached.keeps_binaries
     trial = tried(folder, attached, scaled(folder, attached, "2.5"), keep=True, tolerance=ALL)
     assert trial.kept and trial.folder == folder
     assert read_variant(folder).edited == ("scale",)
@@ -178,8 +181,8 @@ def test_a_file_changed_in_the_cache_is_not_ignored(folder: Path, attached: Atta
 
 def test_a_rejected_text(folder: Path, attached: Attached, tmp_path: Path) -> None:
     """Messages name the file of the user, or else the kernel's."""
-    text = changed(folder, "scale", "    y[i] =", "    oops(i);\n    y[i] =")
-    line = text.splitlines().index("    oops(i);") + 1
+    text = changed(folder, "scale", "  y[i] =", "\n  oops(i);\n  y[i] =")
+    line = text.splitlines().index("  oops(i);") + 1
     file = tmp_path / "mine.cl"
     file.write_text(text)
     with pytest.raises(BuildError, match=r"rejected .*mine\.cl") as error:
