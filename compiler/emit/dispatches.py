@@ -14,8 +14,15 @@ from ..codegen.generate import GeneratedLaunch, Kernels, computed, findings
 from ..errors import UnfitKernelError
 from ..ir import Array, Op, Origin, Tensor
 from ..memory.allocation import Allocation
-from ..ops import OPS
-from ..ops.base import SLICED, Constant, device_array, halves_rows, lane_of, pack_slices
+from ..ops.base import (
+    SLICED,
+    Constant,
+    device_array,
+    halves_rows,
+    lane_of,
+    pack_slices,
+    traits_of,
+)
 from ..target import Target
 from .weights import Weights, without_denormals
 
@@ -141,5 +148,5 @@ def index_checks(
 
 def _origin(op: Op) -> Origin | None:
     """The operator of the model file whose indices an operator has; None if there is none."""
-    indexing = (o for o in op.origins if o.name in OPS and OPS[o.name].traits.indexes)
+    indexing = (o for o in op.origins if traits_of(o.name).indexes)
     return next(indexing, None)

@@ -23,6 +23,12 @@ _OPERAND = re.compile(_NAME)
 _PLAIN = re.compile(r'([\w.]+)\(((?:"(?:[^"\\]|\\.)*"|[^")])*)\)((?: \w+=\S+)*)')
 _FUSED = re.compile(r"(?:([\w.]+) )?\{ (.*) \}")
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
+_HELD = {
+    **dict.fromkeys(("int2", "int4"), "int8"),
+    **dict.fromkeys(("uint4", "float8_e4m3fn", "float8_e5m2"), "uint8"),
+    "bfloat16": "float32",
+}
+"""The numpy type that holds the content of types that numpy lacks, as the frontend reads them."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 Draw = Callable[[str, Shape, str], Array]
@@ -78,11 +84,12 @@ class Parser:
         elif kind == "variable":
             tensor.variable = True
         elif content is None:
-            tensor.data = self._draw(name, shape, dtype)
+            tensor.data = self._draw(name, shape, _held(dtype, own))
         else:
+            held = _held(dtype, own)
             try:
                 values = [_number(number) for number in content.split(",")]
-                tensor.data = np.resize(values, shape).astype(dtype)
+                tensor.data = np.resize(values, shape).astype(held)
             except (TypeError, ValueError) as error:
                 raise ModelError(f"not numbers of {dtype}: {own}") from error
 
@@ -115,7 +122,7 @@ class Parser:
     def _results(self, text: str, own: str) -> tuple[list[Tensor], bool]:
         """New tensors, and whether the shape of any is not said."""
         outputs, untyped = [], False
-        for result in _split(text, ", "):
+        for result in filter(None, _split(text, ", ")):
             match = _RESULT.fullmatch(result)
             if match is None:
                 raise ModelError(f"{result} is not a tensor: {own}")
@@ -143,9 +150,9 @@ class Parser:
 
 
 def _halves(own: str) -> tuple[str, str]:
-    """What stands before and behind the first ` = ` that is not part of a name."""
+    """What stands before, if anything, and behind the first ` = ` that is not part of a name."""
     results, *rest = _split(own, " = ")
-    return results, " = ".join(rest)
+    return (results, " = ".join(rest)) if rest else ("", own)
 
 
 def _untyped(results: str) -> str:
@@ -165,6 +172,14 @@ def _split(text: str, separator: str) -> list[str]:
 
 def _unquoted(name: str) -> str:
     return str(json.loads(name)) if name.startswith('"') else name
+
+
+def _held(dtype: str, own: str) -> str:
+    """The numpy type of a constant's content."""
+    try:
+        return np.dtype(_HELD.get(dtype, dtype)).name
+    except TypeError as error:
+        raise ModelError(f"not a type of numbers: {own}") from error
 
 
 def _shape(sizes: str, own: str) -> Shape:

@@ -9,6 +9,8 @@
     keep y as state
     output y
 
+An operator without results is a line of its own, such as `ASSIGN_VARIABLE(handle, x)`.
+
 Results may have a type, as in `t: float32[1,8,8,4] = ...`; others are float32 and get their shape
 from the operator. A name that is not a single word is in double quotes, as in JSON. A tensor whose
 slices are stored as integers, bytes or shorts of 16 bits, is followed by the number that a stored 0
@@ -35,6 +37,9 @@ from .tensor import Array, Shape, Tensor
 
 WORD = re.compile(r"[\w./:;+-]*\w")
 """A name that needs no quotes."""
+
+_LITERALS = ("None", "True", "False", "inf", "nan")
+"""Words that mean something else than a text."""
 
 SHOWN = 16
 """Most elements of a constant whose content is printed."""
@@ -70,7 +75,8 @@ def graph_text(
             lines.append(f"variable {_declared(tensor, name)}")
     lines += [line(op, name, typed=True) for op in ops]
     lines += [f"keep {name(last)} as {name(variable)}" for last, variable in kept.items()]
-    return "\n".join([*lines, f"output {', '.join(map(name, outputs))}"])
+    lines += [f"output {', '.join(map(name, outputs))}"] if outputs else []
+    return "\n".join(lines)
 
 
 def _distinct(tensors: Iterable[Tensor]) -> Naming:
@@ -98,7 +104,7 @@ def line(op: Op, name: Naming = own_name, typed: bool = False) -> str:
         return f"{results} = {called}{{ {inner} }}"
     operands = ", ".join("none" if t is None else name(t) for t in op.inputs)
     attrs = "".join(f" {key}={_value(value)}" for key, value in op.attrs.items())
-    return f"{results} = {op.name}({operands}){attrs}"
+    return f"{results}{' = ' if results else ''}{op.name}({operands}){attrs}"
 
 
 def _quoted(name: str) -> str:
@@ -130,4 +136,13 @@ def _result(tensor: Tensor, name: Naming, typed: bool) -> str:
 
 
 def _value(value: Any) -> str:
-    return str(value).replace(" ", "")
+    r"""An attribute without spaces.
+
+    >>> _value("SAME"), _value([1, 2]), _value(""), _value(b"to the left")
+    ('SAME', '[1,2]', "''", "b'to\\x20the\\x20left'")
+    """
+    if not isinstance(value, (str, bytes)):
+        return str(value).replace(" ", "")
+    if isinstance(value, str) and value.isidentifier() and value not in _LITERALS:
+        return value
+    return repr(value).replace(" ", r"\x20").replace('"', r"\x22")

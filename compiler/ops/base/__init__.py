@@ -15,6 +15,7 @@ from .definition import (
     activation_of,
     define,
     row_major,
+    traits_of,
     weights_of,
     window_of,
 )

@@ -161,15 +161,20 @@ def activation_of(op: Op) -> str | None:
     return str(name)
 
 
+def traits_of(name: str) -> Traits:
+    """The traits of an operator; none for one that tflgpu does not know."""
+    return OPS[name].traits if name in OPS else NO_TRAITS
+
+
 def window_of(op: Op) -> Window | None:
     """The window of an operator that pads its feature map with zeros; None for other operators."""
-    traits = OPS[op.name].traits if op.name in OPS else NO_TRAITS
-    return None if traits.window is None else traits.window(op)
+    window = traits_of(op.name).window
+    return None if window is None else window(op)
 
 
 def weights_of(op: Op) -> Weights | None:
     """The weight layout of an operator that multiplies by weights; None for other operators."""
-    return OPS[op.name].traits.weights if op.name in OPS else None
+    return traits_of(op.name).weights
 
 
 P = ParamSpec("P")

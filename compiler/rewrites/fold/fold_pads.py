@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...ir import Graph, Op, constant
-from ...ops.base import FLOATS, OPS, Window, window_of
+from ...ops.base import FLOATS, Window, traits_of, window_of
 from ...ops.binary import ADD_PADDED
 from ...ops.concat import concat_axis
 from ...ops.pad import fill, paddings
@@ -119,7 +119,7 @@ def _least(producer: Op | None) -> float:
         return LOWEST
     if producer.name in NOT_NEGATIVE:
         return 0.0
-    range_of = OPS[producer.name].traits.range
+    range_of = traits_of(producer.name).range
     known = range_of(producer, [None] * len(producer.inputs)) if range_of else None
     return LOWEST if known is None else float(known[0])
 

@@ -14,7 +14,7 @@ every repeated operator is cheaper than a read.
 from collections.abc import Iterator, Mapping
 
 from ...ir import FusedOp, Graph, Op, Tensor, copies
-from ...ops import OPS
+from ...ops.base import traits_of
 from ...ops.elementwise import ELEMENTWISE
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -47,7 +47,7 @@ def _unsupported_reason(
     value = op.output
     if graph.is_output(value):
         return "it is an output of the model"
-    costly = next((step.name for step in op.ops if not OPS[step.name].traits.cheap), None)
+    costly = next((step.name for step in op.ops if not traits_of(step.name).cheap), None)
     if costly is not None:
         return f"recomputing {costly} takes longer than reading its result"
     if len(op.ops) > LONGEST:

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Op, Tensor, constant
-from ...ops import OPS
-from ...ops.base import Permutable
+from ...ops.base import Permutable, traits_of
 
 
 def is_permutable(op: Op) -> bool:
     """Whether an operator can run with its axes in any order."""
-    trait = OPS[op.name].traits.permutable if op.name in OPS else None
+    trait = traits_of(op.name).permutable
     if trait is None or op.epilogue or any(t.quantization for t in (*op.reads, *op.outputs)):
         return False
     rank = len(op.output.shape)
@@ -64,6 +63,6 @@ def permuted_constants(op: Op, order: Sequence[int]) -> dict[int, Tensor]:
 
 
 def _trait(op: Op) -> Permutable:
-    trait = OPS[op.name].traits.permutable
+    trait = traits_of(op.name).permutable
     assert trait is not None
     return trait

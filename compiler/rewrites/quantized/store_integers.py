@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...ir import WHOLE_BITS, Graph, Tensor, Whole
-from ...ops.base import OPS, Range, hull
+from ...ops.base import Range, hull, traits_of
 from ...ops.centered import TO_CENTERED
 from ...ops.litert_part import LITERT
 from ...target import Target
@@ -58,7 +58,7 @@ def _ranges(graph: Graph) -> dict[Tensor, Range]:
     """The range of each float tensor that is known to hold whole numbers only."""
     found: dict[Tensor, Range] = {}
     for op in (inner for whole in graph.ops if whole.name != LITERT for inner in whole.ops):
-        range_of = OPS[op.name].traits.range
+        range_of = traits_of(op.name).range
         if range_of is None:
             continue
         known = range_of(op, [_known(tensor, found) for tensor in op.inputs])
@@ -84,7 +84,7 @@ def _groups(graph: Graph) -> list[list[Tensor]]:
             if tensor.dtype == "float32":
                 groups[tensor] = [tensor]
     for op in graph.ops:
-        traits = OPS[op.name].traits
+        traits = traits_of(op.name)
         if op.epilogue or not (traits.aliases or traits.reshapes):
             continue
         alike = [tensor for tensor in (*op.reads, *op.outputs) if tensor in groups]

@@ -80,6 +80,58 @@ def test_constants_hold_what_their_text_says(tmp_path: Path) -> None:
     assert "constant few float32[3] = 1.0, -2.5, inf" in graph.text
 
 
+def test_constants_of_types_that_numpy_lacks(tmp_path: Path) -> None:
+    text = """
+        input x float32[1,32]
+        constant few int4[4] = 7, -8, 0, 1
+        constant many int4[3,32]
+        few_y: float32[4] = DEQUANTIZE(few)
+        y: float32[1,3] = FULLY_CONNECTED(x, many)
+        output few_y, y
+    """
+    graph = rewritten(written(tmp_path, text), ("eliminate_dead_code",), "", TARGET)
+    few, many = (op.constant(op.index) for op in graph.ops)
+    assert few.tolist() == [7, -8, 0, 1] and many.shape == (3, 32)
+    assert {few.dtype.name, many.dtype.name} == {"int8"}
+    assert (
+        rewritten(written(tmp_path, graph.text), ("drop_identity",), "", TARGET).text == graph.text
+    )
+
+
+def test_operators_without_results_and_texts_are_read_back(tmp_path: Path) -> None:
+    text = """
+        input x float32[3]
+        handle: resource[] = VAR_HANDLE() container='' shared_name='1\\x20"' other=b'to\\x20x'
+        CALL_ONCE() init_subgraph_index=1
+        ASSIGN_VARIABLE(handle, x)
+    """
+    graph = rewritten(written(tmp_path, text), ("drop_identity",), "", TARGET)
+    assert graph.ops[0].attrs == {"container": "", "shared_name": '1 "', "other": b"to x"}
+    assert [(op.name, len(op.outputs)) for op in graph.ops][1:] == [
+        ("CALL_ONCE", 0),
+        ("ASSIGN_VARIABLE", 0),
+    ]
+    assert (
+        rewritten(written(tmp_path, graph.text), ("drop_identity",), "", TARGET).text == graph.text
+    )
+
+
+def test_operators_that_are_not_known_stay(tmp_path: Path) -> None:
+    """What rewrites ask of operators, these have none of."""
+    window = "padding=VALID stride_w=1 stride_h=1 filter_width=3 filter_height=3"
+    text = f"""
+        input x float32[1,4,4,8]
+        constant p int32[4,2] = 0, 0, 1, 1, 1, 1, 0, 0
+        a: float32[1,4,4,8] = MyOwn(x)
+        b: float32[1,6,6,8] = PAD(a, p)
+        c: float32[1,4,4,8] = MAX_POOL_2D(b) {window}
+        d: float32[1,4,4,8] = MyOwn(c)
+        output d
+    """
+    graph = rewritten(written(tmp_path, text), (), "", TARGET)
+    assert [op.name for op in graph.ops].count("MyOwn") == 2
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -87,6 +139,8 @@ def test_constants_hold_what_their_text_says(tmp_path: Path) -> None:
         ("input x float32[3]\ny RELU x", "not an operator, a declaration or an output: y RELU x"),
         ("input x float32[a]", "not a shape"),
         ("constant c int32[2] = 1, b", "not numbers of int32"),
+        ("constant c text[2]", "not a type of numbers: constant c text"),
+        ("constant c text[2] = 1", "not a type of numbers: constant c text"),
         ("input x float32[3]\ny = NOTHING(x)\noutput y", "NOTHING is unknown"),
         ("input x float32[3]\ny: float32[3] = RELU(x) }", "RELU"),
     ],
