@@ -20,6 +20,7 @@ from devices import need_packages, unavailable
 
 from tflgpu.compiler import CompiledModel
 from tflgpu.compiler.ir import Array
+from tflgpu.compiler.tools.machine_code.vulkan_device import compute_pipeline, opened
 from tflgpu.runtime.plan.records import Dispatch, Plan, Region, TensorInfo
 from tflgpu.runtime.plan.storage import region_size
 
@@ -34,17 +35,8 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lavapipe]:
     need_packages("vulkan")
     vk: Any = importlib.import_module("vulkan")
     monkeypatch.setenv("VK_ICD_FILENAMES", str(DRIVERS[0]))
-    application = vk.VkApplicationInfo(apiVersion=vk.VK_MAKE_VERSION(1, 1, 0))
-    described = vk.VkInstanceCreateInfo(pApplicationInfo=application)
-    instance = vk.vkCreateInstance(described, None)
-    physical = vk.vkEnumeratePhysicalDevices(instance)[0]
-    queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=0, queueCount=1, pQueuePriorities=[1.0])
-    made = vk.vkCreateDevice(physical, vk.VkDeviceCreateInfo(pQueueCreateInfos=[queue]), None)
-    try:
+    with opened(vk) as (physical, made):
         yield Lavapipe(vk, physical, made)
-    finally:
-        vk.vkDestroyDevice(made, None)
-        vk.vkDestroyInstance(instance, None)
 
 
 @dataclass(frozen=True)
@@ -128,11 +120,11 @@ class Lavapipe:
     ) -> None:
         vk, kernel = self.vk, compiled.plan.kernels[dispatch.kernel]
         module = compiled.companions[kernel.file.removesuffix(".comp") + ".spv"]
-        pipeline, layout, sets = self._pipeline(module, kernel.parameters)
+        made = compute_pipeline(vk, self.device, module, kernel.parameters)
         compute = vk.VK_PIPELINE_BIND_POINT_COMPUTE
-        bound = self._bound(sets, dispatch, buffers)
-        vk.vkCmdBindPipeline(commands, compute, pipeline)
-        vk.vkCmdBindDescriptorSets(commands, compute, layout, 0, 1, [bound], 0, None)
+        bound = self._bound(made.sets, dispatch, buffers)
+        vk.vkCmdBindPipeline(commands, compute, made.pipeline)
+        vk.vkCmdBindDescriptorSets(commands, compute, made.layout, 0, 1, [bound], 0, None)
         x, y, z = (items // size for items, size in zip(dispatch.grid, kernel.group, strict=True))
         vk.vkCmdDispatch(commands, x, y, z)
         stage = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
@@ -141,31 +133,6 @@ class Lavapipe:
             dstAccessMask=vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_SHADER_WRITE_BIT,
         )
         vk.vkCmdPipelineBarrier(commands, stage, stage, 0, 1, [barrier], 0, None, 0, None)
-
-    def _pipeline(self, module: bytes, parameters: int) -> tuple[Any, Any, Any]:
-        vk, device = self.vk, self.device
-        bindings = [
-            vk.VkDescriptorSetLayoutBinding(
-                binding=number,
-                descriptorType=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                descriptorCount=1,
-                stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
-            )
-            for number in range(parameters)
-        ]
-        described = vk.VkDescriptorSetLayoutCreateInfo(pBindings=bindings)
-        sets = vk.vkCreateDescriptorSetLayout(device, described, None)
-        layout_info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=[sets])
-        layout = vk.vkCreatePipelineLayout(device, layout_info, None)
-        shader_info = vk.VkShaderModuleCreateInfo(codeSize=len(module), pCode=module)
-        stage = vk.VkPipelineShaderStageCreateInfo(
-            stage=vk.VK_SHADER_STAGE_COMPUTE_BIT,
-            module=vk.vkCreateShaderModule(device, shader_info, None),
-            pName="main",
-        )
-        pipeline_info = vk.VkComputePipelineCreateInfo(stage=stage, layout=layout)
-        (pipeline,) = vk.vkCreateComputePipelines(device, None, 1, [pipeline_info], None)
-        return pipeline, layout, sets
 
     def _bound(
         self, sets: Any, dispatch: Dispatch, buffers: Mapping[tuple[Region, int], _Buffer]

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...codegen.translate import ToolError
 from .programs import MachineCode, Module, count
+from .vulkan_device import compute_pipeline, opened
 
 FAMILY = "NAVI21"
 """The GPU that RADV compiles for: RDNA 2, as in the Radeon RX 6800."""
@@ -64,64 +65,27 @@ def _device() -> Iterator[tuple[ModuleType, Any, Any]]:
             "apt install mesa-vulkan-drivers libvulkan1, then: pip install 'tflgpu[radv]'"
         )
     wanted = {"RADV_FORCE_FAMILY": FAMILY, "VK_ICD_FILENAMES": str(drivers[0])}
-    with variables(wanted):
-        application = vulkan.VkApplicationInfo(apiVersion=vulkan.VK_MAKE_VERSION(1, 1, 0))
-        described = vulkan.VkInstanceCreateInfo(pApplicationInfo=application)
-        instance = vulkan.vkCreateInstance(described, None)
-        try:
-            physical = vulkan.vkEnumeratePhysicalDevices(instance)[0]
-            queue = vulkan.VkDeviceQueueCreateInfo(
-                queueFamilyIndex=0, queueCount=1, pQueuePriorities=[1.0]
-            )
-            features = vulkan.VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR(
-                pipelineExecutableInfo=vulkan.VK_TRUE
-            )
-            described = vulkan.VkDeviceCreateInfo(
-                pNext=features, pQueueCreateInfos=[queue], ppEnabledExtensionNames=[EXTENSION]
-            )
-            device = vulkan.vkCreateDevice(physical, described, None)
-            try:
-                yield vulkan, physical, device
-            finally:
-                vulkan.vkDestroyDevice(device, None)
-        finally:
-            vulkan.vkDestroyInstance(instance, None)
+    features = vulkan.VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR(
+        pipelineExecutableInfo=vulkan.VK_TRUE
+    )
+    extended = {"pNext": features, "ppEnabledExtensionNames": [EXTENSION]}
+    with variables(wanted), opened(vulkan, **extended) as (physical, device):
+        yield vulkan, physical, device
 
 
 def _compile(vulkan: ModuleType, device: Any, module: bytes, buffers: int) -> MachineCode:
-    # Structures do not keep alive what they point to, so that each has a variable.
-    bindings = [
-        vulkan.VkDescriptorSetLayoutBinding(
-            binding=number,
-            descriptorType=vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-            descriptorCount=1,
-            stageFlags=vulkan.VK_SHADER_STAGE_COMPUTE_BIT,
-        )
-        for number in range(buffers)
-    ]
-    set_info = vulkan.VkDescriptorSetLayoutCreateInfo(pBindings=bindings)
-    sets = vulkan.vkCreateDescriptorSetLayout(device, set_info, None)
-    layout_info = vulkan.VkPipelineLayoutCreateInfo(pSetLayouts=[sets])
-    layout = vulkan.vkCreatePipelineLayout(device, layout_info, None)
-    shader_info = vulkan.VkShaderModuleCreateInfo(codeSize=len(module), pCode=module)
-    shader = vulkan.vkCreateShaderModule(device, shader_info, None)
-    stage = vulkan.VkPipelineShaderStageCreateInfo(
-        stage=vulkan.VK_SHADER_STAGE_COMPUTE_BIT, module=shader, pName="main"
+    flags = (
+        vulkan.VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR
+        | vulkan.VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR
     )
-    pipeline_info = vulkan.VkComputePipelineCreateInfo(
-        flags=vulkan.VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR
-        | vulkan.VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR,
-        stage=stage,
-        layout=layout,
-    )
-    (pipeline,) = vulkan.vkCreateComputePipelines(device, None, 1, [pipeline_info], None)
+    made = compute_pipeline(vulkan, device, module, buffers, flags)
     try:
-        return _code(vulkan, device, pipeline)
+        return _code(vulkan, device, made.pipeline)
     finally:
-        vulkan.vkDestroyPipeline(device, pipeline, None)
-        vulkan.vkDestroyShaderModule(device, shader, None)
-        vulkan.vkDestroyPipelineLayout(device, layout, None)
-        vulkan.vkDestroyDescriptorSetLayout(device, sets, None)
+        vulkan.vkDestroyPipeline(device, made.pipeline, None)
+        vulkan.vkDestroyShaderModule(device, made.shader, None)
+        vulkan.vkDestroyPipelineLayout(device, made.layout, None)
+        vulkan.vkDestroyDescriptorSetLayout(device, made.sets, None)
 
 
 def _code(vulkan: ModuleType, device: Any, pipeline: Any) -> MachineCode:
