@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter
 from paths import DIGITS_MODEL
-from plans import Parts, chain, chain_result, opener, pair, shader, single
+from plans import Parts, chain, opener, shader, single
 
 import tflgpu
 from tflgpu.runtime.plan.records import TensorInfo
@@ -20,47 +20,6 @@ from tflgpu.runtime.plan.storage import DEVICE_TYPES, WORD, byte_size, whole_wor
 @pytest.fixture
 def opened(tmp_path: Path, opengl_device: str) -> Callable[[Parts], Any]:
     return opener(tmp_path / "cache", opengl_device)
-
-
-def test_chain(opened: Callable[[Parts], Any]) -> None:
-    a, b = pair()
-    with opened(chain(target="glsl")) as session:
-        assert session.device.target == "glsl"
-        for inputs in ({"b": b, "a": a}, [a, b], (a, b)):
-            session.poison()
-            result = session.run(inputs)
-            assert list(result) == ["y"] and result["y"].dtype == np.float32
-            np.testing.assert_allclose(result["y"], chain_result(a, b), rtol=1e-5, atol=1e-5)
-
-
-def test_results_belong_to_the_caller(opened: Callable[[Parts], Any]) -> None:
-    with opened(chain(target="glsl")) as session:
-        first = session.run(pair(3))["y"]
-        kept = first.copy()
-        second = session.run(pair(4))["y"]
-        np.testing.assert_array_equal(first, kept)
-        assert not np.array_equal(first, second)
-
-
-def test_read_and_poison(opened: Callable[[Parts], Any]) -> None:
-    a, b = pair()
-    with opened(chain(target="glsl")) as session:
-        session.run([a, b])
-        np.testing.assert_allclose(session.read("sum"), a + b, rtol=1e-6)
-        np.testing.assert_array_equal(session.read("a"), a)
-        session.poison()
-        assert np.isnan(session.read("sum")).all() and np.isnan(session.read("y")).all()
-        session.poison(0)
-        assert (session.read("scaled") == 0).all()
-
-
-def test_profile(opened: Callable[[Parts], Any]) -> None:
-    a, b = pair()
-    with opened(chain(target="glsl")) as session:
-        times = session.profile({"a": a, "b": b})
-        assert [index for index, _ in times] == [0, 1, 2]
-        assert all(0 < seconds < 10 for _, seconds in times)
-        np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
 
 
 GROUPS = """#version 310 es

@@ -3,30 +3,15 @@
 import ctypes
 import gc
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from plans import Parts, chain, chain_result, opener, pair
+from plans import chain, chain_result, pair
 
-from tflgpu.runtime import DeviceError, load
+from tflgpu.runtime import load
 from tflgpu.runtime.opengl import egl
-
-
-@pytest.fixture
-def opened(tmp_path: Path, opengl_device: str) -> Callable[[Parts], Any]:
-    return opener(tmp_path / "cache", opengl_device)
-
-
-def test_threads(opened: Callable[[Parts], Any]) -> None:
-    with opened(chain(target="glsl")) as session, ThreadPoolExecutor(4) as pool:
-        inputs = [pair(seed) for seed in range(40)]
-        results = list(pool.map(lambda arrays: session.run(arrays)["y"], inputs))
-    for (a, b), result in zip(inputs, results, strict=True):
-        np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
 
 
 def test_sessions_side_by_side(tmp_path: Path, opengl_device: str) -> None:
@@ -78,15 +63,6 @@ def run_inside_a_context(folder: Path, device: str) -> None:
         assert library.eglGetCurrentContext() == current
     assert library.eglGetCurrentContext() is None
     own.release()
-
-
-def test_use_after_close(opened: Callable[[Parts], Any]) -> None:
-    with opened(chain(target="glsl")) as session:
-        session.run(pair())
-    session.close()
-    for use in (lambda: session.run(pair()), lambda: session.read("sum"), session.poison):
-        with pytest.raises(DeviceError, match="the session is closed; load the model again"):
-            use()
 
 
 def resident() -> int:
