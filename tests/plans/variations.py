@@ -17,7 +17,7 @@ from tflgpu.runtime.plan.records import (
 )
 from tflgpu.runtime.plan.seal import sealed
 
-from .chain import LENGTH, SIZE, Parts, chain, kernel
+from .chain import LENGTH, OFFSET, SIZE, Parts, chain, kernel
 
 
 def complete() -> Plan:
@@ -54,12 +54,13 @@ def complete() -> Plan:
     return sealed(stated(whole))
 
 
-def misaligned() -> Parts:
+def misaligned(target: str = "opencl") -> Parts:
     """The chain with the sum at a byte that no device takes."""
-    parts = chain()
+    parts = chain(target=target)
     first, second, third = parts.plan.dispatches
-    moved = replace(first.arguments[2], offset=4)
+    moved = replace(first.arguments[2], offset=OFFSET + 4)
     return parts.replacing(
+        arena_size=parts.plan.arena_size + 4,
         dispatches=(
             replace(first, arguments=(*first.arguments[:2], moved)),
             replace(second, arguments=(moved, *second.arguments[1:])),
@@ -68,12 +69,11 @@ def misaligned() -> Parts:
     )
 
 
-def broken(statement: str) -> Parts:
-    """The chain with its second kernel replaced by one with `statement` on line 3."""
-    parts = chain()
-    file = "kernels/001_scale.cl"
-    parameters = "__global float* a, __global float* b, __global float* y"
-    source = f"__kernel void scale({parameters}) {{\n\n{statement}\n}}\n"
+def broken(target: str = "opencl") -> Parts:
+    """The chain with an unknown name, `nothing`, in its second kernel."""
+    parts = chain(target=target)
+    file, whole = list(parts.sources.items())[1]
+    source = whole.replace("y[i] =", "y[i] = nothing;\n    y[i] =", 1)
     first, _, third = parts.plan.kernels
     changed = parts.replacing(kernels=(first, kernel("scale", file, source), third))
     return replace(changed, sources={**parts.sources, file: source})

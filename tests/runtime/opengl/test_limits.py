@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from plans import Parts, chain, kernel, shader
+from plans import Parts, chain
 
-from tflgpu.runtime import BuildError, DeviceError, PlanError, load
+from tflgpu.runtime import DeviceError, PlanError, load
 
 
 def with_group(group: tuple[int, int, int], grid: tuple[int, int, int]) -> Parts:
@@ -39,36 +39,6 @@ def test_limits_of_the_device(tmp_path: Path, opengl_device: str) -> None:
     parts = with_group(group, group)
     with pytest.raises(PlanError, match=rf"is ({limits.group}|{limits.group_sizes[0]});"):
         load(parts.write(tmp_path, "group"), device=opengl_device)
-
-
-def test_misaligned(tmp_path: Path, opengl_device: str) -> None:
-    parts = chain(target="glsl")
-    first, *others = parts.plan.dispatches
-    moved = replace(first.arguments[2], offset=4)
-    first = replace(first, arguments=(*first.arguments[:2], moved))
-    with pytest.raises(
-        PlanError, match="start at multiples of 4 bytes, but this device needs multiples"
-    ):
-        load(parts.replacing(dispatches=(first, *others)).write(tmp_path), device=opengl_device)
-
-
-def test_build_error(tmp_path: Path, opengl_device: str) -> None:
-    parts = chain(target="glsl")
-    file = "kernels/001_scale.comp"
-    source = shader("x weights y", "y[i] = nothing;")
-    first, _, third = parts.plan.kernels
-    parts = parts.replacing(kernels=(first, kernel("scale", file, source), third))
-    with pytest.raises(BuildError) as caught:
-        load(
-            replace(parts, sources={**parts.sources, file: source}).write(tmp_path),
-            device=opengl_device,
-        )
-    error = caught.value
-    assert error.kernel == file
-    assert "nothing" in error.log and "=====" not in error.log
-    assert str(error).startswith(f"the driver's compiler rejected {file}:\n")
-    number = source.splitlines().index("    y[i] = nothing;")
-    assert error.source.splitlines()[number] == f"{number + 1:2} |     y[i] = nothing;"
 
 
 def test_memory_that_is_not_there(tmp_path: Path, opengl_device: str) -> None:
