@@ -93,7 +93,7 @@ def run(
 
 
 def assert_agrees(
-    made: Model, device: str, folder: Path, tolerance: float | None = None, **options: Any
+    made: Model, device: str, folder: Path, tolerance: float | None = None, /, **options: Any
 ) -> CompiledModel:
     """Compile a model with these options and run it on a device: outputs must be LiteRT's."""
     compiled = pipeline.build(made.content, Options(**{"fallback": "none", **options}))

@@ -65,7 +65,7 @@ def misaligned(target: str = "opencl") -> Parts:
             replace(first, arguments=(*first.arguments[:2], moved)),
             replace(second, arguments=(moved, *second.arguments[1:])),
             third,
-        )
+        ),
     )
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import run
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from devices import need_lanes, without_instructions
 from graphs import Model, Value, model, quantized, xq
 
-import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
 
@@ -48,13 +48,10 @@ def agrees(made: Model, device: str, folder: Path) -> None:
     expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     compiled = pipeline.build(made.content, Options(device=VNNI, fallback="none"))
     assert any("look_up_bytes(constants" in text for text in compiled.sources.values())
-    with tflgpu.load(
-        pipeline.write(compiled, folder), device=device, store_binaries=False
-    ) as session:
-        session.poison()
-        for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted)
-            assert len(np.unique(wanted)) > 50
+    results = run(compiled, device, folder, made.inputs).values()
+    for found, wanted in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        assert len(np.unique(wanted)) > 50
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

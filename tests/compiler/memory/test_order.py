@@ -4,13 +4,12 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
-from agreement import difference
+from agreement import difference, run
 from graphs import Value, call, ints, model, w, x
 from graphs.large import large_model
 from graphs.operators import file_of
 from pytest import MonkeyPatch
 
-import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
@@ -132,9 +131,8 @@ def test_order_and_parts_are_chosen_together() -> None:
 def test_numbers_agree(tmp_path: Path) -> None:
     image = np.random.default_rng(11).standard_normal((1, 5, 7, 16)).astype(np.float32)
     expected = Reference(towers()).run([image])
-    with tflgpu.load(pipeline.write(pipeline.build(towers(), OPTIONS), tmp_path)) as session:
-        session.poison()
-        results = session.run([image]).values()
+    compiled = pipeline.build(towers(), OPTIONS)
+    results = run(compiled, "auto", tmp_path, {"image": image}).values()
     assert [difference(*pair) for pair in zip(results, expected, strict=True)] == [None] * 3
 
 

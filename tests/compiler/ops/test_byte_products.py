@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import run
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from devices import need_lanes, need_programs, without_instructions
@@ -99,12 +100,10 @@ def agrees(made: Model, profile: str, device: str, folder: Path) -> None:
     compiled = built(made, profile)
     kernels = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(kernels) == LAYERS
-    variant = pipeline.write(compiled, folder)
-    with tflgpu.load(variant, device=device, store_binaries=False) as session:
-        session.poison()
-        for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted)
-            assert len(np.unique(wanted)) > 20
+    results = run(compiled, device, folder, made.inputs).values()
+    for found, wanted in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        assert len(np.unique(wanted)) > 20
 
 
 def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> None:

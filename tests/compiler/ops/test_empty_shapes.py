@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agreement import any_order, assert_agrees, difference
+from agreement import any_order, assert_agrees, difference, run
 from cases import Case, families
 from devices import ATTACHED, Attached
 from graphs import (
@@ -179,11 +179,8 @@ def test_results_without_elements_to_compute_them_from(
 ) -> None:
     made = model({"y": value})
     options = Options(target=attached.target, device="gpu", fallback="none")
-    path = pipeline.write(pipeline.build(made.content, options), tmp_path)
-    with tflgpu.load(path, device=attached.device or "auto") as session:
-        session.poison()
-        result = session.run(made.inputs)["y"]
-    np.testing.assert_array_equal(result, expected)
+    found = run(pipeline.build(made.content, options), attached.device, tmp_path, made.inputs)
+    np.testing.assert_array_equal(found["y"], expected)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from agreement import run
 from devices import Attached
 from graphs.operators import file_of
 from numpy.typing import NDArray
 
-import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.ir import Op, Tensor
 
@@ -36,8 +36,5 @@ def test_between_pixels_and_outside(attached: Attached, tmp_path: Path) -> None:
     inputs = Tensor("x", x.shape), Tensor("warp", warp.shape)
     content = file_of(Op("Resampler", inputs, (Tensor("y", (*warp.shape[:3], 3)),)))
     options = Options(target=attached.target, device=attached.device)
-    folder = pipeline.write(pipeline.build(content, options), tmp_path)
-    with tflgpu.load(folder, device=attached.device) as session:
-        session.poison()
-        result = session.run({"x": x, "warp": warp})["y"]
-    np.testing.assert_allclose(result, resampled(x, warp), atol=1e-5)
+    found = run(pipeline.build(content, options), attached.device, tmp_path, {"x": x, "warp": warp})
+    np.testing.assert_allclose(found["y"], resampled(x, warp), atol=1e-5)

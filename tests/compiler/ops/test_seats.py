@@ -1,17 +1,16 @@
 """Work-items that take turns in local memory where it is cleared before a work-group begins."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from agreement import difference
+from agreement import assert_agrees
 from cases.convolutions import conv
 from cases.pools import pooled
 from devices import Attached
 from graphs import Value, call, ints, model, w, x
 
-import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import TargetName
 
 
@@ -35,14 +34,9 @@ VALUES = {
 
 @pytest.mark.parametrize("name", VALUES)
 def test_numbers_agree(attached: Attached, name: str, tmp_path: Path) -> None:
-    made = model({"y": VALUES[name]})
-    (expected,) = Reference(made.content).run(made.inputs)
-    device = "webgpu" if attached.target == "wgsl" else "gpu"
-    folder = tflgpu.compile(made.content, tmp_path, target=attached.target, device=device)
-    with tflgpu.load(folder, device=attached.device, store_binaries=False) as session:
-        session.poison()
-        (found,) = session.run(made.inputs).values()
-    assert difference(found, expected, tolerance=1e-5) is None
+    profile = "webgpu" if attached.target == "wgsl" else "gpu"
+    options: dict[str, Any] = {"target": attached.target, "device": profile}
+    assert_agrees(model({"y": VALUES[name]}), attached.device, tmp_path, 1e-5, **options)
 
 
 @pytest.mark.parametrize(

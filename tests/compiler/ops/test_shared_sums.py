@@ -1,18 +1,17 @@
 """Layers of few pixels on GPUs: how many work-items share the sums of a tile, and how."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from agreement import difference
+from agreement import assert_agrees
 from cases.convolutions import conv, depthwise
 from cases.pools import pooled
 from devices import Attached, own_profile
 from graphs import Value, call, ints, model, w, x
 
-import tflgpu
-from tflgpu.compiler import CompiledModel, Options, build, pipeline
+from tflgpu.compiler import CompiledModel, Options, build
 from tflgpu.compiler.ir import Op
-from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.base import Implementation, TileShape
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.progress import silent
@@ -87,17 +86,9 @@ def test_each_part_joins_its_own_sums(
     made = model(
         {"wide": window, "flat": call("RELU", conv(pooled(1, 5, 7, 96), (52, 96), (1, 1)))}
     )
-    compiled = pipeline.build(
-        made.content, Options(target=attached.target, device=own_profile(tmp_path, "gpu"))
-    )
+    options: dict[str, Any] = {"target": attached.target, "device": own_profile(tmp_path, "gpu")}
+    compiled = assert_agrees(made, attached.device, tmp_path, 2e-5, **options)
     assert sorted(sharing(compiled)) == [4, 8]
-    with tflgpu.load(
-        pipeline.write(compiled, tmp_path), device=attached.device, store_binaries=False
-    ) as session:
-        session.poison()
-        found = session.run(made.inputs)
-    for name, expected in zip(found, Reference(made.content).run(made.inputs), strict=True):
-        assert difference(found[name], expected, tolerance=2e-5) is None, name
 
 
 @pytest.mark.parametrize(("target", "least"), [("glsl", 2048), ("wgsl", 256)])

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import run
 from devices import Attached
 from graphs.operators import file_of
 from numpy.typing import NDArray
 
-import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.ir import Op, Tensor
 
@@ -60,11 +60,9 @@ def unpool(values: Array, places: Array, size: tuple[int, int]) -> Array:
     return result
 
 
-def run(content: bytes, folder: Path, device: str, x: Array) -> list[Array]:
-    path = pipeline.write(pipeline.build(content, Options(device="cpu_avx512")), folder)
-    with tflgpu.load(path, device=device) as session:
-        session.poison()
-        return list(session.run({"x": x}).values())
+def computed(content: bytes, folder: Path, device: str, x: Array) -> list[Array]:
+    compiled = pipeline.build(content, Options(device="cpu_avx512"))
+    return [*run(compiled, device, folder, {"x": x}).values()]
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
@@ -78,7 +76,7 @@ def test_pool_with_places(
     outputs = tuple(Tensor(name, wanted[0].shape) for name in ("values", "places"))
     attrs = {"custom_options": options(padding, size, stride)}
     content = file_of(Op("MaxPoolingWithArgmax2D", (source,), outputs, attrs))
-    for result, value in zip(run(content, tmp_path, opencl_device, x), wanted, strict=True):
+    for result, value in zip(computed(content, tmp_path, opencl_device, x), wanted, strict=True):
         np.testing.assert_array_equal(result, value)
 
 
@@ -94,7 +92,7 @@ def test_there_and_back(size: tuple[int, int], opencl_device: str, tmp_path: Pat
         Op("MaxPoolingWithArgmax2D", (source,), between, attrs),
         Op("MaxUnpooling2D", between, (back,), dict(attrs)),
     )
-    (result,) = run(content, tmp_path, opencl_device, x)
+    (result,) = computed(content, tmp_path, opencl_device, x)
     np.testing.assert_array_equal(result, unpool(values, places, size))
 
 
@@ -119,8 +117,6 @@ def test_places_counted_in_the_whole_picture(
     attrs = {"custom_options": options(padding, size, stride)}
     content = file_of(Op("LiteRtMaxUnpooling2D", inputs, (Tensor("back", wanted.shape),), attrs))
     chosen = Options(target=attached.target, device=attached.device)
-    program = pipeline.build(content, chosen)
-    with tflgpu.load(pipeline.write(program, tmp_path), device=attached.device) as session:
-        session.poison()
-        result = session.run({"values": values, "places": places})["back"]
-    np.testing.assert_array_equal(result, wanted)
+    given = {"values": values, "places": places}
+    found = run(pipeline.build(content, chosen), attached.device, tmp_path, given)
+    np.testing.assert_array_equal(found["back"], wanted)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import run
 from devices import Attached
 from graphs import call, model, x
 from graphs.operators import graph_of, number
@@ -54,10 +55,8 @@ def test_entries_are_stacked_and_those_never_set_are_zero(
 ) -> None:
     rows = np.random.default_rng(3).standard_normal((3, 2, 5)).astype(np.float32)
     options = Options(target=attached.target, device=attached.device, fallback="none")
-    folder = pipeline.write(pipeline.build(write(collecting(length)), options), tmp_path)
-    with tflgpu.load(folder, device=attached.device) as session:
-        session.poison()
-        y = session.run({"x": rows})["y"]
+    compiled = pipeline.build(write(collecting(length)), options)
+    y = run(compiled, attached.device, tmp_path, {"x": rows})["y"]
     without_list = model({"y": call("TANH", x(3, 2, 5))}).content
     (expected,) = Reference(without_list).run([rows])
     np.testing.assert_allclose(y[:3], expected, rtol=1e-5)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import run
 from graphs.operators import file_of
 
-import tflgpu
-from tflgpu.compiler import Options, build, pipeline
+from tflgpu.compiler import Options, build
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import MOST
 
@@ -55,12 +55,10 @@ def test_kernels_have_a_bounded_number_of_operators(made: object) -> None:
 
 
 def test_values_that_cross_kernels(opencl_device: str, tmp_path: Path) -> None:
-    path = pipeline.write(build(long_lived(400), Options(device="cpu", fallback="none")), tmp_path)
+    compiled = build(long_lived(400), Options(device="cpu", fallback="none"))
     x = np.linspace(-4, 3, 8, dtype=np.float32).reshape(SHAPE)
-    with tflgpu.load(path, device=opencl_device, store_binaries=False) as session:
-        session.poison()
-        (result,) = session.run({"x": x}).values()
-        np.testing.assert_array_equal(result, np.abs(x))
+    (result,) = run(compiled, opencl_device, tmp_path, {"x": x}).values()
+    np.testing.assert_array_equal(result, np.abs(x))
 
 
 @pytest.mark.parametrize("made", [long_lived, chain, joined])

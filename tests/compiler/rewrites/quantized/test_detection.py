@@ -35,7 +35,7 @@ def detector(scale: float) -> Model:
 
 def test_boxes_have_the_bits_of_litert(attached: Attached, tmp_path: Path) -> None:
     options = {"target": attached.target}
-    assert_agrees(detector(0.0323), attached.device, tmp_path, tolerance=0.0, **options)
+    assert_agrees(detector(0.0323), attached.device, tmp_path, 0.0, **options)
 
 
 @pytest.mark.parametrize("scale, wide", [(0.5, True), (5.0, False)])
