@@ -48,6 +48,10 @@ def arithmetic() -> Iterator[Case]:
                 "MUL", first, second, dtype=dtype, scale=float(scale * factor), zero=zero
             )
             yield row("arithmetic", f"MUL {dtype}{situation}", value)
+        for activation in ("NONE", "RELU6"):
+            attrs = {"fused_activation_function": activation}
+            value = quantized("MUL", first, first, dtype=dtype, scale=0.1, zero=zero, **attrs)
+            yield row("arithmetic", f"MUL {dtype} by itself {activation}", value)
         alike = xq(19, dtype=dtype, scale=0.03, zero=zero)
         for operator in ("MAXIMUM", "MINIMUM"):
             value = quantized(operator, first, alike, dtype=dtype, scale=0.03, zero=zero)
@@ -120,6 +124,12 @@ def functions() -> Iterator[Case]:
     for scale, step in ((13.6, 754005.0), (0.0001, 30.0), (1e-7, 2e-8)):
         value = quantized("HARD_SWISH", xq(256, scale=scale, zero=5), scale=step, zero=-83)
         yield row("functions", f"HARD_SWISH from {scale} to {step}", value)
+    for operator in ("ELU", "GELU", "HARD_SWISH", "RELU"):
+        for dtype, zero in ALL[:2]:
+            if (operator, dtype) != ("ELU", "uint8"):
+                operand = xq(1024, dtype=dtype, scale=0.05, zero=zero)
+                value = quantized(operator, operand, dtype=dtype, scale=0.1, zero=zero + 9)
+                yield row("functions", f"{operator} {dtype} with ties", value)
     value = quantized("LOGISTIC", xq(256, scale=20.0), scale=1 / 256, zero=-128)
     yield row("functions", "LOGISTIC of hundreds", value)
     for operator in ("LOG", "RSQRT", "SQRT"):
@@ -162,6 +172,10 @@ def ends() -> Iterator[Case]:
                 operand: Input = xq(5, 37, dtype=source, scale=0.031, zero=other)
                 value = quantized("QUANTIZE", operand, dtype=target, scale=0.07, zero=zero)
                 yield row("ends", f"QUANTIZE {source} to {target}", value)
+        value = quantized("QUANTIZE", xq(dtype=target, zero=zero), dtype="int16", scale=0.07)
+        yield row("ends", f"QUANTIZE {target} of rank 0", value)
+        every = quantized("MEAN", xq(5, 37, dtype=target, zero=zero), ints(0, 1), dtype=target)
+        yield row("ends", f"MEAN {target} to rank 0", every)
         value = call("DEQUANTIZE", xq(5, 37, dtype=target, zero=zero))
         yield row("ends", f"DEQUANTIZE {target}", value)
 

@@ -10,6 +10,7 @@ from ...ir import Tensor
 from ...ops.fixed_point import half_away
 from .lowering import Lowering, lowers
 from .ratios import PRODUCTS, SUM_BLOCK, SUMS, beyond_blocks
+from .tables import nearest_even
 
 
 @lowers("ADD", "SUB")
@@ -68,12 +69,17 @@ def _wrapping(here: Lowering, numbers: str, most: float) -> UnsupportedError:
 
 @lowers("MUL")
 def multiply(here: Lowering) -> Tensor:
-    """The product of the integers, scaled by one product of float32."""
+    """The product of the integers, scaled by one product of float32.
+
+    XNNPACK has a table of the squares of an operand by itself.
+    """
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     product = np.float32(here.scale(first) * here.scale(second))
     scale = np.float32(product / here.scale(result))
     if result.dtype == "int16" or float(scale) not in PRODUCTS:
         return _multiply_rounded_twice(here, float(np.float64(scale)))
+    if first is second:
+        return nearest_even(here, lambda x, _: x * x)
     operands = here.centered(first), here.centered(second)
     return here.rounded("tflgpu.requantize_product", *operands, scale=float(scale))
 

@@ -122,9 +122,12 @@ def by_channel(here: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def as_operands(here: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
-    """The upper 16 bits, the lower 15 and the exponents of fixed-point numbers."""
+    """The upper 16 bits, the lower 15 and the exponents of fixed-point numbers.
+
+    Those of one number have rank 0, as what it multiplies may have.
+    """
     return (
-        here.constant([n.multiplier >> 15 for n in numbers]),
-        here.constant([n.multiplier & 0x7FFF for n in numbers]),
-        here.constant([n.exponent for n in numbers]),
+        here.constant(np.squeeze([n.multiplier >> 15 for n in numbers])),
+        here.constant(np.squeeze([n.multiplier & 0x7FFF for n in numbers])),
+        here.constant(np.squeeze([n.exponent for n in numbers])),
     )

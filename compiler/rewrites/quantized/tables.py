@@ -1,7 +1,7 @@
 """Functions of one 8-bit integer: a table of 256 entries, made while compiling."""
 
 from collections.abc import Callable
-from math import erf, erfc
+from math import erfc
 
 import numpy as np
 
@@ -21,26 +21,18 @@ def _logistic(x: Array) -> Array:
 
 
 def _gelu(x: Array, here: Lowering) -> Array:
+    x = x.astype(np.float32)
     if here.op.attrs.get("approximate"):
         inner = np.float32(0.79788456) * (x + np.float32(0.044715) * x * x * x)
         return np.asarray(
             np.float32(0.5) * x * (1 + np.tanh(inner, dtype=np.float64).astype(np.float32))
         )
-    return np.asarray(np.float32(0.5) * x * (1 + np.vectorize(erf)(x * np.float32(0.70710678))))
-
-
-def _gelu_of_int16(x: Array, here: Lowering) -> Array:
-    """LiteRT's own, in float32, where XNNPACK has erf."""
-    x = x.astype(np.float32)
-    if here.op.attrs.get("approximate"):
-        return _gelu(x, here)
     places = x * np.float32(-0.70710678)
     return np.asarray(np.float32(0.5) * x * np.vectorize(erfc)(places).astype(np.float32))
 
 
 NEAREST_EVEN: dict[str, Function] = {
     "ELU": lambda x, here: np.where(x < 0, np.expm1(x), x),
-    "GELU": _gelu,
     "LOGISTIC": lambda x, here: _logistic(x),
     "TANH": lambda x, here: np.tanh(x),
 }
@@ -48,13 +40,14 @@ NEAREST_EVEN: dict[str, Function] = {
 
 HALF_AWAY: dict[str, Function] = {
     "EXP": lambda x, here: np.exp(x),
+    "GELU": _gelu,
     "LOG": lambda x, here: np.log(x),
 }
 """Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
 
 BY_LINES: dict[str, tuple[Function, int | None]] = {
     "EXP": (HALF_AWAY["EXP"], None),
-    "GELU": (_gelu_of_int16, None),
+    "GELU": (_gelu, None),
     "LOG": (HALF_AWAY["LOG"], INTEGERS["int16"][0]),
     "RSQRT": (lambda x, here: 1 / np.sqrt(x.astype(np.float32)), INTEGERS["int16"][1]),
 }
@@ -64,22 +57,30 @@ BY_LINES: dict[str, tuple[Function, int | None]] = {
 @lowers(*NEAREST_EVEN, *HALF_AWAY)
 def table(here: Lowering) -> Tensor:
     """What the function gives for each of the integers."""
-    source, result = here.op.operand(0), here.op.output
-    if source.dtype == "int16":
+    if here.op.operand(0).dtype == "int16":
         return look_up(here, int16_entries(here))
-    zero = here.zero(result)
-    low, high = INTEGERS[result.dtype]
+    if here.op.name in NEAREST_EVEN:
+        return nearest_even(here, NEAREST_EVEN[here.op.name])
+    zero, (low, high) = here.zero(here.op.output), INTEGERS[here.op.output.dtype]
     with np.errstate(all="ignore"):
-        x = integers(here) * here.scale(source)
-        inverse = np.float32(1) / here.scale(result)
-        if here.op.name in NEAREST_EVEN:
-            y = NEAREST_EVEN[here.op.name](x, here).astype(np.float32)
-            rounded = np.rint(y * inverse + np.float32(zero))
-        else:
-            y = HALF_AWAY[here.op.name](x, here).astype(np.float32)
-            rounded = half_away(y * inverse) + zero
+        rounded = half_away(_steps(here, HALF_AWAY[here.op.name])) + zero
         entries = np.clip(np.nan_to_num(rounded, nan=low), low, high) - zero
     return look_up(here, entries)
+
+
+def nearest_even(here: Lowering, function: Function) -> Tensor:
+    """What a function that XNNPACK has tables of gives for each integer of 8 bits."""
+    zero, (low, high) = here.zero(here.op.output), here.bounds(here.op.output)
+    with np.errstate(all="ignore"):
+        entries = np.rint(_steps(here, function) + np.float32(zero)) - zero
+        return look_up(here, np.clip(np.nan_to_num(entries, nan=low), low, high))
+
+
+def _steps(here: Lowering, function: Function) -> Array:
+    """What a function gives for each integer, in float32 and in the scale of the result."""
+    x = integers(here) * here.scale(here.op.operand(0))
+    inverse = np.float32(1) / here.scale(here.op.output)
+    return np.asarray(function(x, here).astype(np.float32) * inverse)
 
 
 def integers(here: Lowering) -> Array:
