@@ -44,6 +44,10 @@ def rounded(value: Array) -> Array:
     return value.astype(np.float32)
 
 
+def apart(value: Array) -> Array:
+    return value
+
+
 def round_away(value: Array) -> Array:
     return half_away(value.astype(np.float64)).astype(value.dtype)
 

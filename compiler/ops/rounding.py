@@ -27,6 +27,9 @@ from ..ir import Op
 from .base import Range, by_attributes
 from .elementwise import Elementwise, Formula, define_elementwise
 
+LARGE = 3.0e38
+"""A float that any scale takes beyond the integers of a type."""
+
 
 def rounded(formula: Formula) -> Elementwise:
     """A row whose results are integers, from `low` to `high`."""
@@ -50,15 +53,17 @@ def _rescaled(f: Any, a: Any, *, zero: Any, scale: Any, shift: Any, low: Any, hi
 
 
 def _quantized(f: Any, a: Any, *, inverse: Any, low: Any, high: Any) -> Any:
-    return f.clamp(f.round_even(f.nan_to(a * inverse, high)), low, high)
+    """NaN becomes the greatest integer."""
+    return f.clamp(f.round_even(f.apart(f.nan_to(a, LARGE)) * inverse), low, high)
 
 
 def _quantized_to_int16(
     f: Any, a: Any, b: Any, *, inverse: Any, scale: Any, low: Any, high: Any
 ) -> Any:
-    """What passes 2147483520, the largest float of 32 bits, becomes the least number."""
+    """What passes 2147483520, the largest float of 32 bits, becomes the least number, as NaN."""
+    a = f.apart(f.nan_to(a, -LARGE))
     integer = f.if_positive(b, f.round_away(a / scale), f.round_even(a * inverse))
-    known = f.clamp(f.nan_to(integer, low), low, high)
+    known = f.clamp(integer, low, high)
     return f.if_positive(a * inverse - 2147483520.0, low, known)
 
 
@@ -78,7 +83,9 @@ ROUNDING = {
         lambda f, a, b, *, low, high: f.clamp(f.round_even(a * b), low, high)
     ),
     "tflgpu.requantize_product": rounded(
-        lambda f, a, b, *, scale, low, high: f.clamp(f.round_even(a * b * scale), low, high)
+        lambda f, a, b, *, scale, low, high: f.clamp(
+            f.round_even(f.apart(a * b) * scale), low, high
+        )
     ),
     "tflgpu.requantize_sum": of_integers(
         lambda f, a, b, *, first, second, half, shift: (a * first + b * second + half) >> shift
@@ -122,7 +129,7 @@ ROUNDING = {
     "tflgpu.rescale": rounded(_rescaled),
     "tflgpu.quantize": rounded(_quantized),
     "tflgpu.quantize_to_int16": rounded(_quantized_to_int16),
-    "tflgpu.dequantize": Elementwise(lambda f, a, *, scale: a * scale),
+    "tflgpu.dequantize": Elementwise(lambda f, a, *, scale: f.apart(a * scale)),
     "tflgpu.multiply_add": Elementwise(lambda f, a, b, c: f.multiply_add(a, b, c)),
     "tflgpu.multiply_add_wide": Elementwise(lambda f, a, b, c, d: f.multiply_add_wide(a, b, c, d)),
     "tflgpu.add_exact": Elementwise(lambda f, a, b: a + b, range=_range_of_sum),

@@ -1,4 +1,4 @@
-"""Products that are rounded before a sum: only in the kernels that need it."""
+"""Products that are rounded before a sum, only in the kernels that need it; and before a factor."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ import pytest
 from agreement import run
 from cases.convolutions import window
 from cases.quantized_layers import weights
-from devices import Way, ways
-from graphs import call, model, w, x
+from devices import Attached, Way, ways
+from graphs import call, known, model, quantized, typed, w, x, xq
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
@@ -27,3 +27,29 @@ def test_sums_of_floats_are_those_of_xnnpack_behind_such_a_kernel(way: Way, tmp_
         found.values(), Reference(MADE.content, kernels="XNNPACK").run(MADE.inputs), strict=True
     ):
         np.testing.assert_array_equal(actual, wanted)
+
+
+def test_products_of_several_factors_are_multiplied_in_order(
+    attached: Attached, tmp_path: Path
+) -> None:
+    """Drivers of OpenGL and Vulkan multiply constants first, which decides ties otherwise."""
+    stored = xq(256, scale=0.05, zero=5)
+    numbers = typed("float32", "DEQUANTIZE", stored)
+    byte = xq(1024, dtype="uint8", scale=0.03, zero=128)
+    scaled = call("MUL", numbers, known(np.float32(0.75)))
+    halves = call("MUL", typed("float32", "CAST", byte), known(np.float32(0.03)))
+    made = model(
+        {
+            "rescaled": quantized("QUANTIZE", numbers, scale=0.1, zero=5),
+            "scaled": quantized("QUANTIZE", scaled, scale=0.02),
+            "product": quantized("MUL", byte, byte, dtype="uint8", scale=0.1, zero=23),
+            "halves": quantized("QUANTIZE", halves, scale=0.02, zero=-3),
+            "shorts": quantized("QUANTIZE", halves, dtype="int16", scale=0.02),
+        }
+    )
+    profile = {"opencl": "cpu", "glsl": "gpu", "wgsl": "webgpu"}[attached.target]
+    options = Options(target=attached.target, device=profile, fallback="none")
+    found = run(pipeline.build(made.content, options), attached.device, tmp_path, made.inputs)
+    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
+    for (name, actual), wanted in zip(found.items(), expected, strict=True):
+        np.testing.assert_array_equal(actual, wanted, name)
