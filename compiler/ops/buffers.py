@@ -38,7 +38,8 @@ def too_many(op: Op, implementation: Implementation, target: Target) -> str | No
     limit = target.device.max_arguments
     if most_buffers(op) <= limit:
         return None
-    launches = implementation.launches(op, target)
+    # A part for LiteRT is a launch without a kernel.
+    launches = (launch for launch in implementation.launches(op, target) if launch.template)
     needed = max((buffers(op, launch, implementation) for launch in launches), default=0)
     if needed <= limit:
         return None

@@ -59,6 +59,14 @@ def test_parts_and_kernels_in_turns(names: Any, way: Way, tmp_path: Path) -> Non
         assert all(tensor.place is None for tensor in program.plan.host_tensors)
 
 
+def test_a_part_may_read_more_tensors_than_a_kernel(way: Way, tmp_path: Path) -> None:
+    """The least that profiles allow are 8 buffers; a part has none on the device of its own."""
+    joined = call("CONCATENATION", *(call("ABS", x(2, 3, n)) for n in range(1, 33)), axis=2)
+    content = model({"y": call("NEG", joined)}).content
+    program = agrees(content, way, tmp_path, fallback_ops=("CONCATENATION",))
+    assert [item["operator"] for item in program.report["fallback"]] == ["CONCATENATION"]
+
+
 def test_integers_cross_between_parts_and_kernels(way: Way, tmp_path: Path) -> None:
     """A part that ends in int8, then kernels that only move it."""
     x = Tensor("x", (1, 5, 7, 11))
