@@ -27,9 +27,8 @@ def convolution(here: Lowering) -> Tensor:
     layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":
         return _of_bytes(layer, op.input(2))
-    if not weights.constant or (
-        weights.dtype == "int4" and (op.name != "FULLY_CONNECTED" or weights.shape[1] % 2)
-    ):
+    odd = weights.dtype == "int4" and (op.name != "FULLY_CONNECTED" or weights.shape[1] % 2)
+    if odd or not weights.constant or _unscaled(op.input(2)):
         # LiteRT's own kernels; XNNPACK takes int4 in even numbers of inputs alone.
         blocks = op.name == "DEPTHWISE_CONV_2D" and image.dtype == "int8"
         return _in_blocks(layer) if blocks else _rounded_twice(layer)
@@ -49,7 +48,7 @@ def transposed_convolution(here: Lowering) -> Tensor:
     layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":
         return _of_bytes(layer, op.input(3))
-    if size.folded or not weights.constant or _leaves_gaps(layer):
+    if size.folded or not weights.constant or _unscaled(op.input(3)) or _leaves_gaps(layer):
         # XNNPACK takes no size or weights that the model computes, nor strides that leave gaps.
         return _in_blocks(layer)
     return _requantized(layer)
@@ -61,6 +60,11 @@ def _constant_bias(here: Lowering, position: int) -> Array | None:
     if bias is not None and not bias.constant:
         raise here.declined("its bias is computed while the model runs")
     return None if bias is None else here.op.constant(position).reshape(-1)
+
+
+def _unscaled(bias: Tensor | None) -> bool:
+    """Whether a bias has no scale in the file, which XNNPACK insists on."""
+    return bias is not None and bias.quantization is None
 
 
 def _check_constant(here: Lowering, weights: Tensor, position: int) -> None:
