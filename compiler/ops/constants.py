@@ -10,8 +10,11 @@ from .base import ANY, Infer, Reference, broadcast, define, same_as_first
 
 
 def _dequantize(op: Op, x: Array) -> Array:
+    """LiteRT takes the scale that integers lack for 0."""
     real = dequantized(op.operand(0))
-    return x.astype(np.float32) if real is None else real
+    if real is None:
+        return x.astype(np.float32) if x.dtype.kind == "f" else np.zeros(x.shape, np.float32)
+    return real
 
 
 def _range(op: Op, *arrays: Array) -> Array:

@@ -68,6 +68,8 @@ def dequantizations() -> Iterator[Case]:
     whole = random.integers(-127, 127, (5, 7)).astype(np.int8)
     scaled = Call("DEQUANTIZE", (known(whole, rows),))
     yield Case("DEQUANTIZE", "a scale for each row", call("ADD", x(5, 7), scaled))
+    scaled = Call("DEQUANTIZE", (known(whole),))
+    yield Case("DEQUANTIZE", "integers without a scale", call("ADD", x(5, 7), scaled))
     counts = Call("CAST", (ints(3, -5, 7),), {"in_data_type": "int32", "out_data_type": "float32"})
     yield Case("CAST", "of a constant", call("MUL", x(5, 3), counts))
 
