@@ -9,6 +9,7 @@ it: the compiler cannot know that they are the right ones.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -94,10 +95,18 @@ def _reshape(op: Op, sizes: Sizes) -> _New:
     if op.input(1) is not None and not is_fixed(op, 1):
         return
     wanted = op.integers_in("new_shape") if op.input(1) is None else op.integers(1)
+    known = prod(size for size in wanted if size != -1) or 1
+    filed = [prod(map(in_file, sizes)) // known if size == -1 else size for size in wanted]
+    grouped = regroup(sizes, filed)
     if -1 not in wanted:
-        grouped = regroup(sizes, wanted)
         if grouped is None:
             raise unclear(op, f"reshapes {[in_file(size) for size in sizes]} to {wanted}")
+        yield 1, [by_now(size) for size in grouped]
+    elif grouped and any(
+        has_batch(size) and once not in (-1, by_now(size))
+        for size, once in zip(grouped, wanted, strict=True)
+    ):
+        # What is left open would take in the batch, and mix its entries.
         yield 1, [by_now(size) for size in grouped]
 
 
