@@ -10,7 +10,7 @@ from graphs import call, known, model
 from quantized_operators import EXACT, evaluated, quantized
 
 from tflgpu.compiler import Options, UnsupportedError, pipeline
-from tflgpu.compiler.ir import Array, Quantization, Tensor, constant
+from tflgpu.compiler.ir import Array, Quantization, Tensor
 
 RANDOM = np.random.default_rng(13)
 SCALES = [0.01, 0.02, 0.005]
@@ -21,7 +21,7 @@ WINDOW = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
 
 
 def bias() -> Tensor:
-    return constant("b", BIAS.astype(np.int32))
+    return quantized("b", BIAS, [0.05 * scale for scale in SCALES], dtype="int32")
 
 
 def real_sums(zero: int) -> Array:

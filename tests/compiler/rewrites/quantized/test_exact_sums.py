@@ -7,7 +7,7 @@ import pytest
 from quantized_operators import EXACT, computed_at_run_time, evaluated, lowered, quantized
 
 from tflgpu.compiler import UnsupportedError
-from tflgpu.compiler.ir import Array, Op, Tensor, constant
+from tflgpu.compiler.ir import Array, Op, Tensor
 
 ADD = "tflgpu.add_exact"
 LAYER = "FULLY_CONNECTED"
@@ -17,7 +17,7 @@ IMAGE_ZERO = -128
 
 
 def biases(*values: int) -> Tensor:
-    return constant("b", np.array(values, np.int32))
+    return quantized("b", values, dtype="int32")
 
 
 def requantized(sums: Array, scale: float) -> Array:
