@@ -15,6 +15,7 @@ from ...runtime.errors import TflgpuError
 from ...runtime.plan.kernels import Companion, Kernel
 from ..errors import RenderError
 from ..scratch import scratch_folder
+from .buffer_names import with_buffer_names
 
 Result = TypeVar("Result")
 
@@ -25,8 +26,6 @@ ENVIRONMENTS = {"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT": "vulkan1.1"}
 """The version of Vulkan that has what a device must have, if not the least."""
 METAL_VERSION = "20100"
 """Metal 2.1, the first with arithmetic of sub-groups."""
-METAL_ENTRY = "main0"
-"""Name that spirv-cross gives to the entry point."""
 
 
 class ToolError(TflgpuError):
@@ -65,7 +64,8 @@ def translate(
     if target == "vulkan":
         companions = {f"{file.removesuffix('.comp')}.spv": modules[file] for file in sources}
         return Translated(kernels, dict(sources), companions)
-    texts = _side_by_side(lambda file: to_metal(modules[file], file), sources)
+    names = {kernel.file: kernel.name for kernel in kernels}
+    texts = _side_by_side(lambda file: to_metal(modules[file], file, names[file]), sources)
     metal = {
         f"{file.removesuffix('.comp')}.metal": f"{comments[file]}\n{text}"
         for file, text in texts.items()
@@ -73,7 +73,6 @@ def translate(
     renamed = [
         replace(
             kernel,
-            name=METAL_ENTRY,
             file=file,
             sha256=hashlib.sha256(metal[file].encode()).digest(),
             extensions=(),  # named as in Vulkan; every GPU with Metal computes in half
@@ -105,12 +104,13 @@ def assemble(source: str, file: str, extensions: Sequence[str] = ()) -> bytes:
         return module.read_bytes()
 
 
-def to_metal(module: bytes, file: str) -> str:
-    """Translate a SPIR-V module to Metal, with entry point main0 (RenderError, ToolError)."""
+def to_metal(module: bytes, file: str, name: str) -> str:
+    """Metal from a SPIR-V module, its entry point named as said (RenderError, ToolError)."""
     with scratch_folder() as folder:
         path = folder / "kernel.spv"
-        path.write_bytes(module)
-        return _run(["spirv-cross", "--msl", "--msl-version", METAL_VERSION, str(path)], file)
+        path.write_bytes(with_buffer_names(module))
+        command = ["spirv-cross", "--msl", "--msl-version", METAL_VERSION]
+        return _run([*command, "--rename-entry-point", "main", name, "comp", str(path)], file)
 
 
 def _run(command: Sequence[str], file: str) -> str:

@@ -1,5 +1,6 @@
 """Kernels for other runtimes: Vulkan's SPIR-V and Metal's source, made for every kernel."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tflgpu.runtime.errors import DeviceError
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
 from tflgpu.runtime.plan.kernels import Kernel
 
+BUFFER = re.compile(r"struct (\w+)_buffer\n")
+"""A block of Metal, which is named after the argument."""
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
 
 
@@ -66,6 +69,8 @@ def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
         source = (folder / kernel.file).read_text()
         assert source.startswith(f"// {Path(kernel.file).stem[4:]}_{Path(kernel.file).stem[:3]}: ")
         assert f"kernel void {kernel.name}(" in source
+        for buffer in BUFFER.findall(source):
+            assert f"& {buffer} [[buffer(" in source and f"{buffer}.values[" in source
     with pytest.raises(DeviceError, match="kernels for opencl, glsl and wgsl, not for metal"):
         tflgpu.load(folder)
 
