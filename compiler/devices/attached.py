@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from ... import runtime
 from ...runtime.errors import DeviceError
-from ...runtime.launch.device import DeviceInfo
+from ...runtime.launch.device import DeviceInfo, Limits
 from ...runtime.opencl import find as opencl
 from ..errors import OptionError
 from ..options import FOR_OTHER_RUNTIMES
@@ -33,12 +33,19 @@ def choose_profile(device: str, target: str) -> Profile:
         return _guaranteed(profile(WEBGPU if target == "wgsl" else GLSL), target)
     try:
         info = select_device(device, target)
-        found = profile_for(info)
-        found = replace(found, alignment=max(found.alignment, info.limits.alignment))
-        return _guaranteed(found, target, max(info.limits.argument_size, LEAST_BINDING))
+        chosen = _suited(profile_for(info), info.limits)
+        return _guaranteed(chosen, target, max(info.limits.argument_size, LEAST_BINDING))
     except DeviceError as error:
         names = ", ".join(profiles())
         raise DeviceError(f"{error}\nor compile for a device profile: {names}") from error
+
+
+def _suited(chosen: Profile, limits: Limits) -> Profile:
+    """A profile with the offsets that an attached device needs, and with images if it has any."""
+    chosen = replace(chosen, alignment=max(chosen.alignment, limits.alignment))
+    if limits.image_texels:
+        return chosen
+    return replace(chosen, weight_storage="buffer", tensor_storage="buffer")
 
 
 def _guaranteed(chosen: Profile, target: str, binding: int = LEAST_BINDING) -> Profile:

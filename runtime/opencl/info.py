@@ -28,6 +28,9 @@ _SVM_COARSE_GRAIN_BUFFER, _SVM_FINE_GRAIN_BUFFER = 1, 2
 _DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063
 _ATOMIC_ORDER_ACQ_REL, _ATOMIC_SCOPE_DEVICE = 2, 32
 
+IMAGES_FROM_THE_START = "rusticl"
+"""The platform whose images of a part of a buffer begin where the buffer does, as of Mesa 25.0."""
+
 _TYPES = {4: "gpu", 8: "accelerator", 2: "cpu"}
 """The bits of CL_DEVICE_TYPE; the first one that is set counts."""
 
@@ -46,13 +49,13 @@ def describe(device: int) -> DeviceInfo:
         type=type,
         vendor=_text("clGetDeviceInfo", device, _DEVICE_VENDOR),
         vector_width=_number(device, _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
-        limits=_limits(device),
+        limits=_limits(device, platform_name),
         compute_units=_number(device, _DEVICE_MAX_COMPUTE_UNITS),
         unified=bool(_number(device, _DEVICE_HOST_UNIFIED_MEMORY)),
     )
 
 
-def _limits(device: int) -> Limits:
+def _limits(device: int, platform: str) -> Limits:
     sizes = query("clGetDeviceInfo", device, _DEVICE_MAX_WORK_ITEM_SIZES)
     x, y, z = struct.unpack_from("3N", sizes.ljust(struct.calcsize("3N"), b"\0"))
     most = _number(device, _DEVICE_MAX_MEM_ALLOC_SIZE)
@@ -65,7 +68,7 @@ def _limits(device: int) -> Limits:
         LARGEST_ARGUMENTS,
         most,
         most,
-        _image_texels(device),
+        0 if platform == IMAGES_FROM_THE_START else _image_texels(device),
         tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
     )
 

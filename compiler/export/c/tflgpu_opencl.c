@@ -396,7 +396,9 @@ static void read_limits(opencl_session *session) {
   limits->local_memory = (uint32_t)number(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);
   limits->arguments = UINT32_MAX;
   limits->argument_size = limits->buffer_size = number(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  if (cl->CreateImage) limits->image_texels = number(cl, device, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+  /* Mesa's, as of 25.0, lets images of a part of a buffer begin where the buffer does. */
+  if (cl->CreateImage && strcmp(session->shared.device.platform, "rusticl"))
+    limits->image_texels = number(cl, device, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
 }
 
 static void describe_device(opencl_session *session) {

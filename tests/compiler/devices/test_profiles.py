@@ -97,6 +97,18 @@ def test_offsets_suit_the_attached_device(monkeypatch: pytest.MonkeyPatch) -> No
         assert choose_profile("some", "opencl").alignment == expected
 
 
+@pytest.mark.parametrize(("texels", "storage"), [(0, "buffer"), (1 << 16, "image")])
+def test_images_are_for_devices_that_have_them(
+    texels: int, storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Adreno by Mesa's OpenCL has none that could be parts of buffers."""
+    info = device(name="Adreno 740")
+    info = replace(info, limits=replace(info.limits, image_texels=texels))
+    monkeypatch.setattr(attached, "select_device", lambda *_: info)
+    chosen = choose_profile("some", "opencl")
+    assert (chosen.weight_storage, chosen.tensor_storage) == (storage, storage)
+
+
 def test_every_profile_can_be_read_and_is_for_something() -> None:
     assert {item.slice_width for item in profiles().values()} == {4, 8, 16}
     assert [name for name, item in profiles().items() if not item.match] == ["amd_rdna2", "gles31"]
