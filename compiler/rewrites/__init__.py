@@ -12,6 +12,7 @@ from .decompose.dequantize_constants import dequantize_constants
 from .decompose.resolve_variables import resolve_variables
 from .decompose.split_activation import split_activation
 from .decompose.split_directions import split_directions
+from .decompose.widen_halves import widen_halves
 from .fold.add_fully_connected import add_fully_connected
 from .fold.fold_constants import fold_constants
 from .fold.fold_into_table import fold_into_table
@@ -71,6 +72,7 @@ CANONICALIZE: tuple[Pass, ...] = (
 
 DECOMPOSE: tuple[Pass, ...] = (
     resolve_variables,
+    widen_halves,
     split_directions,
     lower_quantized,
     dequantize_constants,
