@@ -1,10 +1,12 @@
 """Operators that stand for many: detection, transforms, sound, experts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from flatbuffers import flexbuffers
-from graphs import Call, Part, call, detected, ints, known, typed, w, x, xi
+from graphs import Call, Part, Value, call, detected, ints, known, reshape, typed, w, x, xi
+
+from tflgpu.compiler.ir import Shape
 
 from .case import Case
 
@@ -91,4 +93,46 @@ def experts() -> Iterator[Case]:
         yield Case("moe", activation, Call("moe", (*routing, *matrices), raw))
 
 
-TABLES = (suppressions, detections, transforms, rotations, sounds, experts)
+def gated_deltas() -> Iterator[Case]:
+    """Beside the rule spelled out: LiteRT has no kernel for processors."""
+    for batch, sharers, heads, steps in ((1, 2, 4, 1), (2, 3, 3, 5)):
+        depth, width = 16, 19
+        queries, keys = (x(batch, sharers, steps, depth, draw="weights") for _ in range(2))
+        values, state = x(batch, heads, steps, width), x(batch, heads, depth, width)
+        strength, gate = (x(batch, heads, steps, draw="weights") for _ in range(2))
+        operands = queries, keys, values, strength, gate, state
+        whole = Call("gated_delta_update", operands, outputs=2)
+        oracle = _spelled_out(operands, (batch, sharers, heads // sharers), steps, (depth, width))
+        name = f"{steps} steps of {heads} heads that share {sharers} keys"
+        yield Case("gated_delta_update", name, [Part(whole, 0), Part(whole, 1)], oracle=oracle)
+
+
+def _spelled_out(
+    operands: Sequence[Value], groups: Shape, steps: int, sizes: tuple[int, int]
+) -> list[Value]:
+    """The values and the state of the gated delta rule, head by head of each group that shares."""
+    (batch, sharers, heads), (depth, width) = groups, sizes
+    ends = (depth, 1), (depth, 1), (1, width), (1, 1), (1, 1)
+    state = reshape(operands[5], *groups, depth, width)
+    found = []
+    for step in range(steps):
+        now = []
+        for operand, end, shared in zip(operands, ends, (1, 1, 0, 0, 0), strict=False):
+            count, tail = sharers if shared else sharers * heads, max(end)
+            begin, size = (0, 0, step, 0), (batch, count, 1, tail)
+            rank = 3 if end == (1, 1) else 4
+            taken = call("SLICE", operand, ints(*begin[:rank]), ints(*size[:rank]))
+            now.append(reshape(taken, batch, sharers, 1 if shared else heads, *end))
+        query, key, value, strength, gate = now
+        # Inputs are drawn in the order in which they are first read.
+        kept = call("MUL", call("EXP", gate), state)
+        there = call("SUM", call("MUL", key, kept), ints(3), keep_dims=True)
+        change = call("SUB", call("MUL", value, strength), call("MUL", there, strength))
+        state = call("ADD", call("MUL", key, change), kept)
+        found.append(call("SUM", call("MUL", query, state), ints(3), keep_dims=True))
+    together = call("CONCATENATION", *found, axis=3) if steps > 1 else found[0]
+    whole = batch, sharers * heads
+    return [reshape(together, *whole, steps, width), reshape(state, *whole, depth, width)]
+
+
+TABLES = (suppressions, detections, transforms, rotations, sounds, experts, gated_deltas)

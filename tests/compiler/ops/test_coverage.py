@@ -21,6 +21,7 @@ CUSTOM = {
     "Resampler",
     "TFLite_Detection_PostProcess",
     "aeq.hadamard_rotation",
+    "gated_delta_update",
     "moe",
 }
 """Custom operators of LiteRT, MediaPipe, TensorFlow, object detection and language models."""
