@@ -66,7 +66,8 @@ class _Chain:
 def _per_channel(what: str, values: Sequence[float], channels: int) -> Array:
     """Numbers as a constant that broadcasts over pixels."""
     if len(values) not in (1, channels):
-        raise OptionError(f"{what} has {len(values)} numbers; give 1 or {channels}")
+        fitting = " or ".join(map(str, sorted({1, channels})))
+        raise OptionError(f"{what} has {len(values)} numbers; give {fitting}")
     return np.asarray(values if len(values) > 1 else values[0], np.float32)
 
 

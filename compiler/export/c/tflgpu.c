@@ -593,11 +593,12 @@ static tflgpu_status fill(tflgpu_session *session, uint32_t index, tflgpu_error 
   const tflgpu_model *model = session->model;
   const tflgpu_variable *variable = &model->variables[index];
   void *buffer = session->buffers[tflgpu_place(model, TFLGPU_STATE, index)];
-  const char *content = (const char *)session->first->weights + variable->content;
   tflgpu_status status = TFLGPU_OK;
   if (variable->size) status = model->backend->clear(session, buffer, variable->size, error);
   if (!status && variable->content_size)
-    status = model->backend->write(session, buffer, content, variable->content_size, error);
+    status = model->backend->write(session, buffer,
+                                   (const char *)session->first->weights + variable->content,
+                                   variable->content_size, error);
   return status;
 }
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from cases.quantized_layers import bias, weights
+from devices import need_programs
 from disks import mounted
-from exporting import CHECKED, Demo, Found, build, content, exported, run
+from exporting import CHECKED, LIBRARIES, Demo, Found, build, content, exported, run
 from graphs import model, parsed, quantized, xq
+from graphs.signatures import SHAPE, noted
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, pipeline
@@ -102,6 +104,18 @@ def test_a_folder_of_others_is_refused(found: Found, tmp_path: Path) -> None:
     ran = demo.run("--device", found.name, "--cache", str(cache), content=content(IMAGE))
     assert ran.returncode == 1
     assert "others can write into it" in ran.stderr
+
+
+def test_variables_of_a_model_without_weights(found: Found, tmp_path: Path) -> None:
+    """Nothing is added to the pointer to weights that are not there, which clang notices."""
+    need_programs("clang")
+    options = Options(target="opencl", device="gpu", fallback="none", signature=("all",))
+    demo = exported(pipeline.build(noted(), options), tmp_path)
+    sources = sorted(path.name for path in demo.folder.glob("*.c"))
+    words = ("-g", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-o", "demo")
+    built = run(demo.folder, "clang", *words, *sources, *LIBRARIES)
+    assert (built.returncode, built.stderr) == (0, "")
+    demo.assert_agrees(found, {"x": np.full(SHAPE, 2.5, np.float32)}, runs=3)
 
 
 # -- what goes wrong --------------------------------------------------------------------------

@@ -229,7 +229,13 @@ def test_outputs(attached: Attached, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["rgba8"][..., 3], 255)
 
 
-IMAGE = model({"y": call("RELU", x(1, 6, 5, 3)), "z": typed("int32", "SHAPE", x(2, 3))}).content
+IMAGE = model(
+    {
+        "y": call("RELU", x(1, 6, 5, 3)),
+        "gray": call("RELU", x(1, 6, 5, 1)),
+        "z": typed("int32", "SHAPE", x(2, 3)),
+    }
+).content
 
 
 @pytest.mark.parametrize(
@@ -248,11 +254,13 @@ IMAGE = model({"y": call("RELU", x(1, 6, 5, 3)), "z": typed("int32", "SHAPE", x(
             "a picture of 4x9 does not fit the model's input of 5x6",
         ),
         (("y/in0", "rgba8, std=1/2"), "inputs['y/in0']: std has 2 numbers; give 1 or 3"),
+        (("gray/in0", "gray8, std=1/2"), "inputs['gray/in0']: std has 2 numbers; give 1"),
     ],
 )
 def test_inputs_that_a_format_does_not_fit(inputs: tuple[str, str], problem: str) -> None:
-    with pytest.raises(OptionError, match=re.escape(problem)):
+    with pytest.raises(OptionError) as raised:
         pipeline.build(IMAGE, Options(device="cpu", inputs=(inputs,)))
+    assert problem in str(raised.value) and "1 or 1" not in str(raised.value)
 
 
 def test_too_few_channels() -> None:
