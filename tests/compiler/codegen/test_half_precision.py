@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import run
 from cases.convolutions import window
 from devices import need_programs
 from graphs import call, model, w, x, xi
@@ -17,7 +18,7 @@ from tflgpu.compiler.language import OPENCL, Call, Name
 from tflgpu.compiler.language.statement import Evaluate
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision, TargetName
-from tflgpu.compiler.pipeline import build, write
+from tflgpu.compiler.pipeline import build
 from tflgpu.runtime import PlanError
 
 PRECISIONS: tuple[Precision, ...] = ("f32", "f16")
@@ -75,9 +76,8 @@ def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> 
     image = call("ABS", x(1, 5, 7, 32))
     convolution = call("CONV_2D", image, w(32, 3, 3, 16), w(32), **window())
     grouped = model({"value": call("ABS", convolution)})
-    path = tflgpu.compile(grouped.content, tmp_path, device="gpu", precision="f16")
-    with tflgpu.load(path, device=opencl_device) as session:
-        found = session.run(grouped.inputs)["value"]
+    compiled = build(grouped.content, Options(device="gpu", precision="f16"))
+    found = run(compiled, opencl_device, tmp_path, grouped.inputs)["value"]
     expected = Reference(grouped.content).run(grouped.inputs)[0]
     assert np.abs(found - expected).max() <= TOLERANCE * np.abs(expected).max()
 
@@ -98,8 +98,7 @@ def test_tables_are_halved_and_large_constants_are_not(
         for precision in PRECISIONS
     )
     assert len(half.weights) < len(single.weights)
-    with tflgpu.load(write(half, tmp_path), device=device) as session:
-        found = session.run(made.inputs)
+    found = run(half, device, tmp_path, made.inputs)
     expected = Reference(made.content).run(made.inputs)
     for name, value in zip(("rows", "joined"), expected, strict=True):
         assert np.abs(found[name] - value).max() <= 2e-3 * np.abs(value).max()

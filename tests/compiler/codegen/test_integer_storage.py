@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import run
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from devices import need_programs, own_profile
@@ -133,8 +134,7 @@ def test_half_precision_is_for_what_is_not_quantized(opencl_device: str, tmp_pat
     expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     compiled = built(made, "gpu", precision="f16")
     assert {tensor.stored for tensor in compiled.plan.tensors} == {"", "uint8", "float16"}
-    with tflgpu.load(pipeline.write(compiled, tmp_path), device=opencl_device) as session:
-        found = list(session.run(made.inputs).values())
+    found = [*run(compiled, opencl_device, tmp_path, made.inputs).values()]
     np.testing.assert_array_equal(found[0], expected[0])
     assert 0 < relative_error(found[1], expected[1]) < 1e-2
 

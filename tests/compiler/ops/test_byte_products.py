@@ -1,6 +1,7 @@
 """Layers that multiply bytes: the sums are those of the integers, whatever their zero points."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,9 @@ from cases.quantized_layers import bias, weights
 from devices import need_lanes, need_programs, without_instructions
 from graphs import Model, model, quantized, xq
 
-import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Op, Tensor, Whole, constant
+from tflgpu.compiler.ir import Array, Op, Tensor, Whole, constant
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.byte_products import multiplies_bytes
 from tflgpu.compiler.options import TargetName
@@ -96,29 +96,32 @@ def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:
 
 
 def agrees(made: Model, profile: str, device: str, folder: Path) -> None:
-    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     compiled = built(made, profile)
     kernels = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(kernels) == LAYERS
-    results = run(compiled, device, folder, made.inputs).values()
-    for found, wanted in zip(results, expected, strict=True):
+    for found, wanted in pairs(compiled, made, device, folder):
         np.testing.assert_array_equal(found, wanted)
         assert len(np.unique(wanted)) > 20
+
+
+def pairs(
+    compiled: CompiledModel, made: Model, device: str, folder: Path
+) -> Iterator[tuple[Array, Array]]:
+    """What a device and LiteRT compute."""
+    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
+    return zip(run(compiled, device, folder, made.inputs).values(), expected, strict=True)
 
 
 def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> None:
     """Their numbers become bytes as they are read."""
     made = layers("uint8", 131)
-    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     disabled = ("store_integers",)
     for device in (VNNI, "intel_xe"):
         options = Options(device=device, fallback="none", disable_passes=disabled)
         compiled = pipeline.build(made.content, options)
         assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 2
-        folder = pipeline.write(compiled, tmp_path)
-        with tflgpu.load(folder, store_binaries=False) as session:
-            for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
-                np.testing.assert_array_equal(found, wanted)
+        for found, wanted in pairs(compiled, made, "auto", tmp_path):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_two_weights_of_4_bits_share_a_byte() -> None:
@@ -155,13 +158,11 @@ def test_bits_of_kernels_in_wgsl_are_those_of_litert(
     dtype: str, zero: int, tmp_path: Path, webgpu_device: str
 ) -> None:
     made = layers(dtype, zero)
-    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     compiled = built(made, "nvidia", "wgsl")
     launched = (compiled.plan.kernels[each.kernel].file for each in compiled.plan.dispatches)
     assert sum("dot4I8Packed" in compiled.sources[file] for file in launched) == LAYERS
-    with tflgpu.load(pipeline.write(compiled, tmp_path), device=webgpu_device) as session:
-        for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted)
+    for found, wanted in pairs(compiled, made, webgpu_device, tmp_path):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_glsl_es_and_older_gpus_have_kernels_of_floats() -> None:

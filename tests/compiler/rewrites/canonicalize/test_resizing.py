@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from agreement import difference
+from agreement import difference, run
 from devices import Attached
 from graphs import (
     Body,
@@ -27,7 +28,6 @@ from graphs import (
     xi,
 )
 
-import tflgpu
 from tflgpu.compiler import ModelError, Options, pipeline
 from tflgpu.compiler.ir import Shape
 from tflgpu.compiler.ir.sizes import by_now, regroup, sizes_of
@@ -247,19 +247,11 @@ def test_a_model_for_other_sizes(
     ((name, values),) = wanted.inputs.items()
     (expected,) = Reference(wanted.content).run([values])
     content = model({"y": made(*sizes)}).content
-    shapes = {name: values.shape}
-    device = "cpu" if attached.target == "opencl" else "gpu"
-    path = tflgpu.compile(
-        content,
-        tmp_path,
-        target=attached.target,
-        device=device,
-        input_shapes=shapes,
-        cut_tables=True,
-        fallback="none",
-    )
-    with tflgpu.load(path, device=attached.device) as session:
-        assert difference(session.run(values)["y"], expected) is None
+    profile = "cpu" if attached.target == "opencl" else "gpu"
+    shapes: dict[str, Any] = {"input_shapes": ((name, values.shape),), "cut_tables": True}
+    options = Options(target=attached.target, device=profile, fallback="none", **shapes)
+    found = run(pipeline.build(content, options), attached.device, tmp_path, wanted.inputs)
+    assert difference(found["y"], expected) is None
 
 
 @pytest.mark.parametrize(("made", "sizes", "others"), CASES.values(), ids=CASES)

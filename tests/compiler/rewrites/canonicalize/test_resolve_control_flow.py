@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import run
 from graphs.operators import graph_of, number
 
 import tflgpu
@@ -122,9 +123,8 @@ MODELS: dict[str, Callable[[], Graph]] = {
 def test_results_agree_with_litert(name: str, opencl_device: str, tmp_path: Path) -> None:
     content = write(MODELS[name]())
     x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
-    path = pipeline.write(pipeline.build(content, Options(device="cpu_avx512")), tmp_path)
-    with tflgpu.load(path, device=opencl_device) as session:
-        (result,) = session.run({"x": x}).values()
+    compiled = pipeline.build(content, Options(device="cpu_avx512"))
+    (result,) = run(compiled, opencl_device, tmp_path, {"x": x}).values()
     np.testing.assert_allclose(result, Reference(content).run([x])[0], rtol=1e-5)
 
 

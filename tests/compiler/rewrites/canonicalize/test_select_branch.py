@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import run
 from graphs.operators import graph_of
 
-import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Array, Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 
@@ -30,32 +30,33 @@ def branching(then: Graph, other: Graph) -> Graph:
     return graph_of(Op("IF", (condition, source), (result,), attrs), subgraphs=(then, other))
 
 
-@pytest.mark.parametrize("holds", [True, False])
-def test_the_results_are_those_of_the_branch_that_runs(holds: bool, tmp_path: Path) -> None:
-    content = write(branching(chain(["EXP", "NEG"]), chain(["TANH"])))
-    x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
+def check(content: bytes, holds: bool, x: Array, folder: Path) -> None:
+    """The results must be LiteRT's."""
     compiled = pipeline.build(content, Options(device="cpu", fallback="none"))
-    with tflgpu.load(pipeline.write(compiled, tmp_path)) as session:
-        (found,) = session.run({"condition": np.array(holds), "x": x}).values()
+    (found,) = run(compiled, "auto", folder, {"condition": np.array(holds), "x": x}).values()
     (expected,) = Reference(content).run([np.array(holds), x])
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("holds", [True, False])
+def test_the_results_are_those_of_the_branch_that_runs(holds: bool, tmp_path: Path) -> None:
+    content = write(branching(chain(["EXP", "NEG"]), chain(["TANH"])))
+    x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
+    check(content, holds, x, tmp_path)
+
+
 def nested(then: Graph, other: Graph, taken: int = 3) -> Graph:
     """A branch that itself branches, to subgraph `taken` if the first number is positive."""
-    inner = Graph("inner")
     source, result = Tensor("inner/x", (3, 5)), Tensor("inner/y", (3, 5))
     first, positive = Tensor("first", ()), Tensor("positive", (), "bool")
-    index, zero = (
-        constant("index", np.zeros(2, np.int32)),
-        constant("zero", np.array(0, np.float32)),
-    )
-    inner.add(Op("GATHER_ND", (source, index), (first,), {}, 0))
-    inner.add(Op("GREATER", (first, zero), (positive,), {}, 1))
+    index = constant("index", np.zeros(2, np.int32))
+    zero = constant("zero", np.array(0, np.float32))
     attrs = {"then_subgraph_index": taken, "else_subgraph_index": 2}
-    inner.add(Op("IF", (positive, source), (result,), attrs, 2))
-    inner.inputs, inner.input_names = [source], [source.name]
-    inner.outputs, inner.output_names = [result], [result.name]
+    inner = graph_of(
+        Op("GATHER_ND", (source, index), (first,)),
+        Op("GREATER", (first, zero), (positive,)),
+        Op("IF", (positive, source), (result,), attrs),
+    )
     graph = branching(inner, other)
     graph.subgraphs[3] = then
     return graph
@@ -68,11 +69,7 @@ def test_branches_inside_branches(holds: bool, inside: bool, tmp_path: Path) -> 
     content = write(nested(chain(["EXP"]), chain(["TANH"])))
     x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
     x[0, 0] = 1 if inside else -1
-    compiled = pipeline.build(content, Options(device="cpu", fallback="none"))
-    with tflgpu.load(pipeline.write(compiled, tmp_path)) as session:
-        (found,) = session.run({"condition": np.array(holds), "x": x}).values()
-    (expected,) = Reference(content).run([np.array(holds), x])
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    check(content, holds, x, tmp_path)
 
 
 def inside_itself() -> Graph:
