@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import run
 from cases.convolutions import window
 from devices import need_programs
 from graphs import Model, call, model, w, x
 from graphs.values import Constant
 
-import tflgpu
-from tflgpu.compiler import pipeline
 from tflgpu.compiler.errors import OptionError
 from tflgpu.compiler.keep_f32 import AUTO, TOLERANCE, relative_error, search, settle
 from tflgpu.compiler.keep_f32.samples import Samples
@@ -36,9 +35,7 @@ def periodic() -> Model:
 
 
 def error(made: Model, options: Options, folder: Path, device: str) -> float:
-    stored = pipeline.write(build(made.content, options), folder)
-    with tflgpu.load(stored, device=device) as session:
-        found = session.run(made.inputs).values()
+    found = run(build(made.content, options), device, folder, made.inputs).values()
     expected = Reference(made.content).run(made.inputs)
     return max(map(relative_error, found, expected))
 

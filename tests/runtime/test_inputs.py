@@ -113,14 +113,8 @@ void main_kernel(__global const float* none, __global const float* x, __global f
 
 
 ONE = (TensorInfo("x", (2, 3), "float32"),)
-
-
 BYTES = (TensorInfo("x", (2,), "int8"),)
-
-
 TWO = (TensorInfo("a", (2,), "float32"), TensorInfo("b", (3, 1), "uint8"))
-
-
 SINGLES = np.ones((2, 3), np.float32)
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ai_edge_litert.interpreter import Interpreter
+from agreement import difference, run
 from paths import DIGITS_MODEL
 from plans import Parts, chain, opener, shader, single
 
-import tflgpu
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.plan.records import TensorInfo
 from tflgpu.runtime.plan.storage import DEVICE_TYPES, WORD, byte_size, whole_words
 
@@ -80,21 +81,12 @@ def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
 
 
 def agrees_with_litert(model: Path, cache: Path, device: str) -> None:
-    interpreter = Interpreter(str(model))
-    folder = tflgpu.compile(model, cache, target="glsl", fallback="none")
-    with tflgpu.load(folder, device=device) as session:
-        session.poison()
-        random = np.random.default_rng(11)
-        arrays = [random.uniform(0, 1, info.shape).astype(info.dtype) for info in session.inputs]
-        results = list(session.run(arrays).values())
-    interpreter.allocate_tensors()
-    for details, array in zip(interpreter.get_input_details(), arrays, strict=True):
-        interpreter.set_tensor(details["index"], array)
-    interpreter.invoke()
-    for details, result in zip(interpreter.get_output_details(), results, strict=True):
-        expected = interpreter.get_tensor(details["index"])
-        tolerance = 1e-4 * max(1, np.abs(expected).max())
-        np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
+    compiled = pipeline.build(model, Options(target="glsl", fallback="none"))
+    random = np.random.default_rng(11)
+    inputs = {i.name: random.uniform(0, 1, i.shape).astype(i.dtype) for i in compiled.plan.inputs}
+    results = run(compiled, device, cache, inputs).values()
+    for result, expected in zip(results, Reference(model).run(inputs), strict=True):
+        assert difference(result, expected) is None
 
 
 def test_digits(tmp_path: Path, opengl_device: str) -> None:
