@@ -105,8 +105,8 @@ def layers() -> Iterator[Case]:
             yield row("layers", f"TRANSPOSE_CONV {dtype} with bias {form}", value)
     for dtype, zero in EIGHT_BITS:
         kind = {"dtype": dtype, "scale": 0.05, "zero": zero}
-        plain = known(np.random.default_rng(9).integers(-5000, 5000, 17).astype(np.int32))
-        one = {"channels": False, "dtype": dtype}
+        unscaled = known(np.random.default_rng(9).integers(-5000, 5000, 17).astype(np.int32))
+        one: dict[str, Any] = {"channels": False, "dtype": dtype}
         result = {"dtype": dtype, "scale": 0.13, "zero": zero}
         for name, filters in {
             "CONV_2D": weights((17, 3, 3, 17), **one),
@@ -116,7 +116,7 @@ def layers() -> Iterator[Case]:
             attrs = {} if name == "FULLY_CONNECTED" else window()
             image = xq(211, 17, **kind) if name == "FULLY_CONNECTED" else xq(2, 19, 23, 17, **kind)
             attrs |= {"depth_multiplier": 1} if name == "DEPTHWISE_CONV_2D" else {}
-            value = quantized(name, image, filters, plain, **result, **attrs)
+            value = quantized(name, image, filters, unscaled, **result, **attrs)
             yield row("layers", f"{name} {dtype} whose bias has no scale", value)
     filters = weights((19, 3, 3, 72))
     few = (xq(2, 3, 5, 72), filters, bias(filters, 19))
