@@ -54,6 +54,6 @@ def _updates(graph: Graph, value: Tensor, variable: Tensor) -> tuple[list[Op], s
         if op.name == UPDATE:
             updates.append(op)
         value = op.operand(0)
-        if updates and graph.consumers(value) != [op]:
-            reason = f"other operators read {value.name} before it is updated"
+        if updates and (graph.consumers(value) != [op] or op.inputs.count(value) > 1):
+            reason = f"{value.name} is read elsewhere before it is updated"
     return updates, reason

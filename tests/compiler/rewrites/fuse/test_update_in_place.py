@@ -68,7 +68,7 @@ def test_updates_one_after_another_and_views_between() -> None:
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ("y = NEG(c)\noutput y, new", "other operators read c before it is updated"),
+        ("y = NEG(c)\noutput y, new", "c is read elsewhere before it is updated"),
         ("output new, new", "new is an output too"),
     ],
 )
@@ -79,3 +79,10 @@ def test_others_that_need_the_old_or_new_content(more: str, reason: str) -> None
         "\n".join(["new = DYNAMIC_UPDATE_SLICE(c, k, at)", *after, KEPT]),
         reason,
     )
+
+
+def test_an_update_that_reads_the_old_content_elsewhere() -> None:
+    """The kernel would read what it may have written already."""
+    update = "new = DYNAMIC_UPDATE_SLICE(c, c, at)"
+    reason = "c is read elsewhere before it is updated"
+    becomes(f"{update}\noutput new", f"{update}\n{KEPT}", reason)
