@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 from ... import runtime
 from ...runtime.errors import DeviceError
-from ...runtime.launch.device import DeviceInfo, Limits
+from ...runtime.launch.device import DeviceInfo
 from ...runtime.opencl import find as opencl
+from ...runtime.plan.running import Limits
 from ..errors import OptionError
 from ..options import FOR_OTHER_RUNTIMES
 from . import Profile, Rule, names_profile, profile, profiles
