@@ -163,13 +163,14 @@ def _slices_of_products(op: Op, target: Target) -> str | None:
 def _build_products(op: Op, target: Target) -> Launch:
     rows, _, columns = matrices(op)
     rows_each, lanes = min(ROWS_OF_ROWS, rows), target.lanes
-    # At least two columns share what is loaded of the rows. A processor adds up the lanes of as
-    # many sums at once as a slice has lanes.
+    # At least two columns share what is loaded of the rows. In OpenCL, a processor adds up the
+    # lanes of as many sums at once as a slice has lanes.
+    adds_up = target.on_processor and target.language.vector_stores
     most = max(target.device.accumulators // ROWS_OF_ROWS, 2)
-    if target.on_processor and lanes % rows_each == 0 and lanes >= rows_each * COLUMNS:
+    if adds_up and lanes % rows_each == 0 and lanes >= rows_each * COLUMNS:
         most = lanes // rows_each
     each = min(most, columns)
-    at_once = target.on_processor and rows_each * each == lanes
+    at_once = adds_up and rows_each * each == lanes
     variables = {"columns_each": each, "at_once": at_once}
     return _launch(op, target, "matmul/batch_matmul_products.jinja", each, rows_each, variables)
 
