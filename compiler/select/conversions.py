@@ -56,7 +56,7 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
             converted = converted or convert(tensor, LINEAR, None)
             graph.outputs = [converted if t is tensor else t for t in graph.outputs]
     _absorb(graph, choice)
-    _absorb_integers(graph, choice)
+    _absorb_integers(graph, choice, target)
     return {t: written_storage(graph, t, choice) for t in graph.tensors if not t.constant}
 
 
@@ -71,7 +71,7 @@ def _absorb(graph: Graph, choice: Choice) -> None:
             _take_over(graph, op, producer, choice, "to_linear", writes=LINEAR, computes=SLICED)
 
 
-def _absorb_integers(graph: Graph, choice: Choice) -> None:
+def _absorb_integers(graph: Graph, choice: Choice, target: Target) -> None:
     """Let kernels store centered integers as those of the model if that is all their readers need.
 
     The tflgpu.from_centered that is the only reader of such a result is removed.
@@ -83,6 +83,12 @@ def _absorb_integers(graph: Graph, choice: Choice) -> None:
         if computes_floats and writes_rows and len(producer.outputs) == 1:
             zero_point = op.attrs["zero_point"]
             _take_over(graph, op, producer, choice, "to_integers", zero_point=zero_point)
+            if choice[producer].unsupported_reason(producer, target):
+                # Kernels that store slices of floats cannot store integers.
+                others = candidates(producer, target).implementations
+                alike = next(i for i in others if (i.reads, i.writes) == (chosen.reads, LINEAR))
+                name = f"{alike.name}_to_integers"
+                choice[producer] = replace(alike, name=name, zero_point=zero_point)
 
 
 def _only_readers(graph: Graph, name: str) -> Iterator[tuple[Op, Op]]:
