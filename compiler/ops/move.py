@@ -90,6 +90,11 @@ def _pads_lanes(moved: Moved, lanes: int) -> bool:
     return not only_pixels
 
 
+def _made(launch: Launch | str) -> Launch:
+    assert isinstance(launch, Launch), f"chosen although {launch}"
+    return launch
+
+
 @dataclass(frozen=True)
 class Kernel:
     """How each result of an operator is moved."""
@@ -107,7 +112,7 @@ class Kernel:
             return (self.launch(each, target) for each in moved(op))
 
         def build(op: Op, target: Target) -> Sequence[Launch]:
-            return [each for each in launches(op, target) if isinstance(each, Launch)]
+            return [_made(each) for each in launches(op, target)]
 
         def reason(op: Op, target: Target) -> str | None:
             return next((each for each in launches(op, target) if isinstance(each, str)), None)

@@ -265,6 +265,14 @@ def axes() -> Iterator[Case]:
         yield row(
             "axes", f"TRANSPOSE {dtype}", quantized("TRANSPOSE", image, ints(0, 3, 1, 2), **kind)
         )
+        long_rows = xq(3, 37, **kind)
+        for operator, *moved in (
+            ("REVERSE_V2", ints(0)),
+            ("SLICE", ints(1, 0), ints(2, 37)),
+            ("TILE", ints(2, 1)),
+        ):
+            value = quantized(operator, long_rows, *moved, **kind)
+            yield row("axes", f"{operator} {dtype} of long rows", value)
         indices = xi(3, 2, draw="places", dtype="int16")
         value = quantized("GATHER", image, indices, **kind, axis=1)
         yield row("axes", f"GATHER {dtype} by int16", value)
