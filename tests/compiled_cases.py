@@ -24,7 +24,10 @@ from tflgpu.compiler.select.storage import Choice
 from tflgpu.compiler.sizing.sizes import SizedOp
 from tflgpu.compiler.target import Target
 
-WIDE = ("NON_MAX_SUPPRESSION", "TFLite_Detection_PostProcess", "quantized axes L2_NORM")
+WIDE = (
+    *("NON_MAX_SUPPRESSION", "TFLite_Detection_PostProcess"),
+    *("quantized axes L2_NORM", "gated_delta_update"),
+)
 """Beginnings of the names of cases whose kernels take more buffers than OpenGL ES 3.1 promises."""
 
 

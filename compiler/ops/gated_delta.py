@@ -21,7 +21,8 @@ def _infer(op: Op) -> list[Shape]:
     if len(values) != 4 or len(keys) != 4 or len(state) != 4:
         raise op.invalid(f"keys {list(keys)}, values {list(values)} or state have not four axes")
     batch, heads, steps, width = values
-    fits = queries == keys == (batch, keys[1], steps, keys[3]) and heads % keys[1] == 0
+    fits = queries == keys == (batch, keys[1], steps, keys[3])
+    fits &= keys[1] > 0 and heads % keys[1] == 0
     fits &= strength == gate == (batch, heads, steps) and state == (batch, heads, keys[3], width)
     if not fits:
         raise op.invalid(

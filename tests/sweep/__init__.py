@@ -51,6 +51,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "FlexTensorListSetItem": _LISTS,
     "FlexTensorListStack": _LISTS,
     "IF": _SUBGRAPHS,
+    "gated_delta_update": ("cases/composites.py", _UNKNOWN),
     "LiteRtMaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
     "MaxPoolingWithArgmax2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
     "MaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),

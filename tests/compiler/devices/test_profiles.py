@@ -137,23 +137,23 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("alignment = 512", "", "lacks the keys alignment"),
+        ("alignment = 256", "", "lacks the keys alignment"),
         ("description", 'like = "cuda"\ndescription', "like: no device profile 'cuda'; choose one"),
         (
-            "alignment = 512",
-            "alignment = 512\nwarps = 32",
+            "alignment = 256",
+            "alignment = 256\nwarps = 32",
             "has unknown keys warps; known keys are descript",
         ),
-        ("alignment = 512", 'alignment = "256"', "alignment is '256', but must be a whole number"),
-        ("alignment = 512", "alignment = true", "alignment is True, but must be a whole number"),
-        ("alignment = 512", "alignment = 100", "alignment is 100, but must be a power of two"),
+        ("alignment = 256", 'alignment = "256"', "alignment is '256', but must be a whole number"),
+        ("alignment = 256", "alignment = true", "alignment is True, but must be a whole number"),
+        ("alignment = 256", "alignment = 100", "alignment is 100, but must be a power of two"),
         ("slice_width = 4", "slice_width = 64", "slice_width is 64, but must be 4 to 16"),
         (
             "light_group = 64",
             "light_group = 8192",
             "light_group is 8192, but must be at most max_group",
         ),
-        ("alignment = 512", "alignment 256", "is not a TOML file: "),
+        ("alignment = 256", "alignment 256", "is not a TOML file: "),
         (
             "work_items",
             'half_arithmetic = ["metal"]\nwork_items',
