@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .devices import Profile
-from .language import GLSL, OPENCL, VULKAN, WGSL, Language
+from .language.language import GLSL, OPENCL, VULKAN, WGSL, Language
 
 SOURCE_LANGUAGES = {"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN, "wgsl": WGSL}
 """The language kernels are generated in, by the option `target`.

@@ -24,7 +24,7 @@ from tflgpu.compiler.codegen.intrinsics import Intrinsic, defined_text, intrinsi
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
-from tflgpu.compiler.language import LANGUAGES
+from tflgpu.compiler.language.language import LANGUAGES
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build

@@ -12,7 +12,7 @@ from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.events import Event
 from tflgpu.compiler.ir import Graph
-from tflgpu.compiler.language import OPENCL, Language
+from tflgpu.compiler.language.language import OPENCL, Language
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.rewrites import PIPELINE, Pass
 from tflgpu.compiler.rewrites.canonicalize.infer_and_fold import eliminate_dead_code, infer_and_fold

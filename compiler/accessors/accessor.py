@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..ir import Shape
-from ..language import FLOATS, INT, Expression, Name, Operand, lane
+from ..language.expression import Expression, Name, Operand
+from ..language.functions import lane
 from ..language.statement import Copy, Declare, Statements, body
+from ..language.types import FLOATS, INT
 from ..target import Target
 from .codecs import Codec, Join
 from .memory import Buffer

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 from ...runtime.plan.storage import WORD
 from ..ir import Tensor
-from ..ops.base import (
+from ..ops.base.storage import (
     SLICED,
-    StridedLayout,
     bhwc,
     element_bytes,
     element_dtype,
     halves_rows,
-    kernel_dtype,
     lane_of,
     slice_bytes,
 )
+from ..ops.base.types import kernel_dtype
+from ..ops.base.view import StridedLayout
 from ..target import Target
 from .accessor import Accessor
 from .codecs import Floats, HalfNumbers, Numbers, Packed, slice_codec

@@ -7,20 +7,12 @@ from functools import partial
 from math import prod
 
 from ..ir import Shape
-from ..language import (
-    FLOATS,
-    INT,
-    Choice,
-    Expression,
-    Operand,
-    Real,
-    coordinate,
-    expression,
-    horner,
-    lane,
-)
+from ..language.expression import Expression, Operand, Real, expression
+from ..language.functions import coordinate, horner, lane
+from ..language.primary import Choice
 from ..language.statement import Statements, body
-from ..ops.base import bhwc
+from ..language.types import FLOATS, INT
+from ..ops.base.storage import bhwc
 from .accessor import Accessor, stored_from
 from .codecs import ElementCodec
 from .gaps import spread

@@ -3,19 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..language import (
-    FLOAT,
-    FLOATS,
-    Call,
-    Element,
-    Expression,
-    Language,
-    Name,
-    Operand,
-    expression,
-    lane,
-)
+from ..language.expression import Expression, Name, Operand, expression
+from ..language.functions import lane
+from ..language.language import Language
+from ..language.primary import Call, Element
 from ..language.statement import Assign, Evaluate, Statement
+from ..language.types import FLOAT, FLOATS
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from ..ir import Shape
-from ..language import Expression, Operand, coordinate, expression
+from ..language.expression import Expression, Operand, expression
+from ..language.functions import coordinate
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from ..language import Expression, Number, Operand, expression, horner
+from ..language.expression import Expression, Number, Operand, expression
+from ..language.functions import horner
 from ..language.statement import If, Statement, Statements, body
 from ..target import Target
 from .accessor import stored_from

@@ -7,23 +7,12 @@ from math import gcd, prod
 from typing import TypeVar
 
 from ..ir import Shape
-from ..language import (
-    FLOATS,
-    INT,
-    PAIR,
-    Call,
-    Element,
-    Expression,
-    Number,
-    Operand,
-    Operation,
-    Real,
-    expression,
-    horner,
-    select,
-)
+from ..language.expression import Expression, Number, Operand, Operation, Real, expression
+from ..language.functions import horner, select
+from ..language.primary import Call, Element
 from ..language.statement import Statements, body
-from ..ops.base import bhwc
+from ..language.types import FLOATS, INT, PAIR
+from ..ops.base.storage import bhwc
 from ..target import Target
 from .accessor import Accessor
 from .codecs import Codec, SliceCodec

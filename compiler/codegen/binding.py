@@ -9,19 +9,19 @@ import numpy as np
 from ..accessors import Accessor, Buffer, Linear, Sliced, accessor
 from ..accessors.codecs import HalfNumbers, Numbers, PairedHalves, byte_table, slice_codec
 from ..ir import Op, Shape, Tensor
-from ..ops.base import (
+from ..ops.base.definition import Implementation
+from ..ops.base.launch import Constant, Launch
+from ..ops.base.storage import (
+    FLOAT_LANE,
+    HALF_LANE,
     SLICED,
-    Constant,
-    Implementation,
-    Launch,
-    StridedLayout,
     fits_half,
     lane_of,
     pack_slices,
     slice_bytes,
     stored_bytes,
 )
-from ..ops.base.storage import FLOAT_LANE, HALF_LANE
+from ..ops.base.view import StridedLayout
 from ..ops.buffers import joins_constants
 from ..ops.elementwise import is_literal, read_in_store, tables_of
 from ..target import Target

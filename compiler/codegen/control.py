@@ -4,18 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..language import (
-    FALSE,
-    INT,
-    TRUE,
-    Expression,
-    Name,
-    Operand,
-    Operation,
-    Step,
-    every,
-    expression,
-)
+from ..language.expression import FALSE, TRUE, Expression, Name, Operand, Operation, expression
+from ..language.functions import every
+from ..language.primary import Step
 from ..language.statement import (
     Assign,
     Copy,
@@ -28,6 +19,7 @@ from ..language.statement import (
     body,
     statements,
 )
+from ..language.types import INT
 from ..target import Target
 
 Body = Callable[[Expression], object]

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..language import INT, Array, Expression, Name, Number, Operand, expression
+from ..language.array import Array
+from ..language.expression import Expression, Name, Number, Operand, expression
 from ..language.statement import Assign, Declare, Statements, assignment, body
+from ..language.types import INT
 from .control import Body
 
 

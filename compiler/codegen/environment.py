@@ -10,7 +10,7 @@ from jinja2.nativetypes import NativeCodeGenerator
 from jinja2.runtime import Context
 
 from ... import templates
-from ..language import Expression
+from ..language.expression import Expression
 from ..language.statement import Statements, statements
 from .declarations import FILTERS
 from .kept_templates import KeptTemplates

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ..ir import Op, Tensor
-from ..language import INT, INTS, Expression, Name
+from ..language.expression import Expression, Name
 from ..language.statement import Declare, Statement, Statements, assignment
-from ..ops.base import kernel_dtype
+from ..language.types import INT, INTS
+from ..ops.base.types import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
 

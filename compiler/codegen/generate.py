@@ -12,7 +12,8 @@ from ..ir.short_names import short_names, with_short_names
 from ..language.comment import comment, in_comment
 from ..memory.allocation import Allocation
 from ..memory.lifetimes import touched
-from ..ops.base import Launch, StridedLayout
+from ..ops.base.launch import Launch
+from ..ops.base.view import StridedLayout
 from ..ops.litert_part import LITERT
 from ..sizing.sizes import SizedOp
 from ..target import Target

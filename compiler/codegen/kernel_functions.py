@@ -5,23 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..language import (
-    FLOAT,
-    FLOATS,
-    INT,
-    INTS,
-    Call,
-    Cast,
-    Expression,
-    Language,
-    Name,
-    Number,
-    Operand,
-    Operation,
-    Real,
-    expression,
-    select,
-)
+from ..language.expression import Expression, Name, Number, Operand, Operation, Real, expression
+from ..language.functions import select
+from ..language.language import Language
+from ..language.primary import Call, Cast
+from ..language.types import FLOAT, FLOATS, INT, INTS
 from ..ops.elementwise import Formula
 from .intrinsics import Function, Use
 

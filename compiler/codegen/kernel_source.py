@@ -15,9 +15,9 @@ from math import prod
 
 from ...runtime.plan.kernels import Body, Kernel
 from ...runtime.plan.limits import LARGEST_COUNT
-from ..language import OPENCL, WGSL, Language
+from ..language.language import OPENCL, WGSL, Language
 from ..language.statement import Printed
-from ..ops.base import WorkGroup
+from ..ops.base.launch import WorkGroup
 from .environment import environment
 from .intrinsics import defined, definitions
 from .wgsl.types import wgsl

@@ -14,7 +14,7 @@ from math import prod
 
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import Argument, Dispatch, Persistent, Region
-from ..language import OPENCL
+from ..language.language import OPENCL
 from ..target import Target
 from .generate import Kernels
 from .persistent_source import COUNTERS_APART, PersistentSource, parameter_name

@@ -9,12 +9,16 @@ import jinja2
 
 from ..errors import RenderError
 from ..ir import Op, Tensor
-from ..language import INT, WGSL, Call, Member, Name
 from ..language.comment import in_comment
+from ..language.expression import Name
+from ..language.language import WGSL
+from ..language.primary import Call, Member
 from ..language.printing import CPrinter
 from ..language.statement import Declare, Printed, Statements, body
-from ..ops.base import Constant, Implementation, Launch, StridedLayout
-from ..ops.base.launch import Grid
+from ..language.types import INT
+from ..ops.base.definition import Implementation
+from ..ops.base.launch import Constant, Grid, Launch
+from ..ops.base.view import StridedLayout
 from ..target import Target
 from . import control
 from .binding import Argument, Binding

@@ -6,9 +6,11 @@ from functools import partial
 
 from ..accessors import Position
 from ..ir import Op, Tensor
-from ..language import FLOATS, Element, Expression, Name, Operand, expression
+from ..language.expression import Expression, Name, Operand, expression
+from ..language.primary import Element
 from ..language.statement import Assign, Copy, Declare, Statements, body
-from ..ops.base import kernel_dtype
+from ..language.types import FLOATS
+from ..ops.base.types import kernel_dtype
 from ..ops.elementwise import is_literal
 from .binding import Binding
 from .epilogue import RESULT, Chain

@@ -4,38 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir import Op
-from ..language import (
-    FALSE,
-    FLOAT,
-    FLOATS,
-    HALF,
-    HALVES,
-    INT,
-    INTS,
-    LANE,
-    PAIR,
-    PIXELS,
-    RGB,
-    TRUE,
-    Array,
-    Expression,
-    Member,
-    Numeral,
-    Operand,
-    Real,
-    Step,
-    Unary,
-    clamp,
-    coordinate,
-    horner,
-    lane,
-    maximum,
-    minimum,
-    select,
-)
+from ..language.array import Array
+from ..language.expression import FALSE, TRUE, Expression, Operand, Real, Unary
+from ..language.functions import clamp, coordinate, horner, lane, maximum, minimum, select
+from ..language.language import PIXELS
+from ..language.primary import Member, Numeral, Step
 from ..language.statement import Evaluate, Statements, body
-from ..ops.base import bhwc
+from ..language.types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
 from ..ops.base.launch import Grid
+from ..ops.base.storage import bhwc
 from ..ops.elementwise import Formula
 from . import control, declarations
 from .binding import Binding

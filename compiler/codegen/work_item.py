@@ -6,10 +6,10 @@ from math import prod
 from operator import or_
 
 from ..ir import Shape
-from ..language import FALSE, INT, Expression, Name, Number
+from ..language.expression import FALSE, Expression, Name, Number
 from ..language.statement import Assign, Declare, If, Return, Statements, body
-from ..ops.base import LINEAR_ROW, Launch
-from ..ops.base.launch import Grid
+from ..language.types import INT
+from ..ops.base.launch import LINEAR_ROW, Grid, Launch
 
 AXES = ("gx", "gy", "gs")
 """Variables for a work-item's index along each axis: usually column, row and slice."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from ...runtime.launch.device import DeviceInfo
 from ..errors import OptionError
-from ..language import LANGUAGES
+from ..language.language import LANGUAGES
 from ..options import TARGETS
 
 if sys.version_info >= (3, 11):

@@ -14,15 +14,9 @@ from ..codegen.generate import GeneratedLaunch, Kernels, computed, findings
 from ..errors import UnfitKernelError
 from ..ir import Array, Op, Origin, Tensor
 from ..memory.allocation import Allocation
-from ..ops.base import (
-    SLICED,
-    Constant,
-    device_array,
-    halves_rows,
-    lane_of,
-    pack_slices,
-    traits_of,
-)
+from ..ops.base.definition import traits_of
+from ..ops.base.launch import Constant
+from ..ops.base.storage import SLICED, device_array, halves_rows, lane_of, pack_slices
 from ..target import Target
 from .weights import Weights, without_denormals
 

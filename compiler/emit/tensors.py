@@ -8,7 +8,7 @@ from ...runtime.plan.storage import WORD, item_size
 from ..ir import Graph, Tensor
 from ..memory.aliases import variables
 from ..memory.allocation import Allocation
-from ..ops.base import SLICED, device_array, element_dtype, lane_of
+from ..ops.base.storage import SLICED, device_array, element_dtype, lane_of
 from ..ops.litert_part import host_only
 from ..target import Target
 from .weights import Weights

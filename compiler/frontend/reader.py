@@ -16,7 +16,7 @@ from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
 from ..ir.sizes import Sizes, sizes_of
-from ..ops.base import operands_of
+from ..ops.base.operands import operands_of
 from ..tflite_schema import DTYPES
 from .constants import Bytes, byte_size, decode, first_contents
 from .flatbuffer import Source

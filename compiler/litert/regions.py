@@ -15,7 +15,8 @@ from math import prod
 from ..ir import Graph, Op, Tensor
 from ..ir.connected import components
 from ..ops import OPS
-from ..ops.base import linear_bytes, weights_of
+from ..ops.base.definition import weights_of
+from ..ops.base.storage import linear_bytes
 from ..ops.litert_part import LITERT
 from ..tflite_schema import OWN_PREFIX
 

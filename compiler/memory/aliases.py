@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
-from ..ops.base import StridedLayout, View
+from ..ops.base.view import StridedLayout, View
 from ..ops.litert_part import host_only
 from ..sizing.sizes import SizedOp
 

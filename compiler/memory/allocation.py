@@ -8,7 +8,8 @@ from operator import attrgetter
 from ...runtime.plan.records import Argument, Region
 from ...runtime.plan.storage import whole_words
 from ..ir import Graph, Tensor
-from ..ops.base import StridedLayout, stored_bytes
+from ..ops.base.storage import stored_bytes
+from ..ops.base.view import StridedLayout
 from ..target import Target
 from .arrange import Arrangement
 from .lifetimes import Spans, lifetimes

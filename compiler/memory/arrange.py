@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...runtime.plan.storage import WORD
 from ..events import Event
 from ..ir import Graph, Tensor
-from ..ops.base import SLICED, slice_bytes, stored_bytes
+from ..ops.base.storage import SLICED, slice_bytes, stored_bytes
 from ..sizing.sizes import SizedOp
 from ..target import Target
 from .aliases import Aliases, alias

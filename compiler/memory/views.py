@@ -20,7 +20,9 @@ from ...runtime.plan.records import Region
 from ..accessors import Unreachable, accessor
 from ..events import Event, describe
 from ..ir import Graph, Tensor
-from ..ops.base import SLICED, Launch, StridedLayout, View
+from ..ops.base.launch import Launch
+from ..ops.base.storage import SLICED
+from ..ops.base.view import StridedLayout, View
 from ..ops.elementwise import read_in_store
 from ..ops.litert_part import LITERT
 from ..sizing.sizes import SizedOp

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .base import OPS, Implementation, Launch, OpDef, Traits, define
+from .base.definition import OPS, Implementation, OpDef, define
+from .base.launch import Launch
+from .base.traits import Traits
 
 for _module in sorted(module.name for module in iter_modules(__path__) if not module.ispkg):
     import_module(f".{_module}", __name__)

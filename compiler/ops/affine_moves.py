@@ -12,7 +12,8 @@ from math import prod
 import numpy as np
 
 from ..ir import Array, Shape
-from ..language import TRUE, Expression, Name, Operand, every, expression, horner, maximum, minimum
+from ..language.expression import TRUE, Expression, Name, Operand, expression
+from ..language.functions import every, horner, maximum, minimum
 
 
 @dataclass(frozen=True)

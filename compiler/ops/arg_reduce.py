@@ -7,16 +7,11 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    ANY,
-    LINEAR,
-    Implementation,
-    Launch,
-    define,
-    linear_launch,
-    row_major,
-    second_operand_axis,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, linear_launch
+from .base.shapes import second_operand_axis
+from .base.storage import LINEAR
+from .base.types import ANY
 from .elementwise import rank_fits
 
 

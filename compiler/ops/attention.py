@@ -21,7 +21,8 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import Implementation, Launch, define, row_major
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch
 
 NAME = "tflgpu.attention"
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
-from .base import define
+from .base.definition import define
 
 
 def _option(op: Op, name: str) -> int:

@@ -7,21 +7,12 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    LANES,
-    LINEAR,
-    Launch,
-    Tile,
-    TiledImplementation,
-    TileLimits,
-    TileShape,
-    bhwc,
-    broadcast,
-    choose_tile,
-    define,
-    row_major,
-    slice_count,
-)
+from .base.cost import LANES
+from .base.definition import TiledImplementation, define, row_major
+from .base.launch import Launch
+from .base.shapes import broadcast
+from .base.storage import LINEAR, bhwc, slice_count
+from .base.tile import Tile, TileLimits, TileShape, choose_tile
 from .elementwise import epilogue_operands, rank_fits
 from .row_slices import no_row_slices
 

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 
 from ..ir import Array, Op
-from .base import FLOATS, INTEGERS, among_operands, define, same_as_first
+from .base.definition import define
+from .base.shapes import same_as_first
+from .base.traits import among_operands
+from .base.types import FLOATS, INTEGERS
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)

@@ -4,7 +4,8 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import Launch, define, linear_launch, row_major
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_launch
 
 
 def _boundaries(op: Op) -> Array:

@@ -20,7 +20,10 @@ import numpy as np
 
 from ..ir import Array, Op, Tensor
 from ..target import Target
-from .base import Launch, TileLimits, TileShape, Window, bhwc, choose_tile, slice_count
+from .base.launch import Launch
+from .base.storage import bhwc, slice_count
+from .base.tile import TileLimits, TileShape, choose_tile
+from .base.window import Window
 from .elementwise import flattens, one_column
 from .weights import bias_slices, in_blocks, layers_of, ohwi
 

@@ -6,7 +6,11 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, Traits, define, kernel_dtype, linear_launch, row_major, same_as_first
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_launch
+from .base.shapes import same_as_first
+from .base.traits import Traits
+from .base.types import ANY, kernel_dtype
 from .elementwise import Formula
 
 KEEP = "tflgpu.keep"

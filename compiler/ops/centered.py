@@ -18,21 +18,12 @@ import numpy as np
 from ..ir import Op
 from ..target import Target
 from . import numpy_functions
-from .base import (
-    ANY,
-    LINEAR,
-    SLICED,
-    Implementation,
-    Launch,
-    Range,
-    Traits,
-    define,
-    element_dtype,
-    linear_launch,
-    row_major,
-    same_as_first,
-    sliced_grid,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, linear_launch, sliced_grid
+from .base.shapes import same_as_first
+from .base.storage import LINEAR, SLICED, element_dtype
+from .base.traits import Range, Traits
+from .base.types import ANY
 from .byte_products import WORD
 from .elementwise import Formula, flattens, rank_fits
 

@@ -3,7 +3,10 @@
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import ANY, FLOATS, INTEGERS, Traits, broadcast_shapes, define, same_as_first
+from .base.definition import define
+from .base.shapes import broadcast_shapes, same_as_first
+from .base.traits import Traits
+from .base.types import ANY, FLOATS, INTEGERS
 from .gather import check_indices
 
 

@@ -7,23 +7,13 @@ import numpy as np
 
 from ..ir import Op, Shape, Tensor
 from ..target import Target
-from .base import (
-    ANY,
-    Implementation,
-    Launch,
-    Permutable,
-    Traits,
-    among_operands,
-    bhwc,
-    define,
-    lane_of,
-    linear_grid,
-    normalize_axis,
-    row_major,
-    row_major_view,
-    sliced_grid,
-    sliced_view,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, linear_grid, sliced_grid
+from .base.shapes import normalize_axis
+from .base.storage import bhwc, lane_of
+from .base.traits import Permutable, Traits, among_operands
+from .base.types import ANY
+from .base.view import row_major_view, sliced_view
 from .elementwise import rank_fits
 
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..ir.dequantize import dequantized
-from .base import ANY, Infer, Reference, broadcast, define, same_as_first
+from .base.definition import Infer, Reference, define
+from .base.shapes import broadcast, same_as_first
+from .base.types import ANY
 
 
 def _dequantize(op: Op, x: Array) -> Array:

@@ -6,7 +6,10 @@ The shape of a list is [length, *entry], as that of its stacked entries; until o
 
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import ANY, declare, define, same_as_first
+from .base.definition import define
+from .base.operands import declare
+from .base.shapes import same_as_first
+from .base.types import ANY
 
 CONTROL = ("IF", "WHILE")
 """Operators whose results have the shapes of what they run, which the file may not know."""

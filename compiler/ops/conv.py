@@ -12,26 +12,13 @@ from math import prod
 from ..ir import Op, Shape
 from ..target import Target
 from . import conv_thin, shared_sums, winograd
-from .base import (
-    LANES,
-    LINEAR,
-    MASKED_SLICES,
-    WHOLE_SLICES,
-    Implementation,
-    Launch,
-    Loads,
-    Tile,
-    TiledImplementation,
-    TileLimits,
-    TileShape,
-    Traits,
-    Weights,
-    Window,
-    bhwc,
-    choose_tile,
-    define,
-    slice_count,
-)
+from .base.cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads
+from .base.definition import Implementation, TiledImplementation, define
+from .base.launch import Launch
+from .base.storage import LINEAR, bhwc, slice_count
+from .base.tile import Tile, TileLimits, TileShape, choose_tile
+from .base.traits import Traits, Weights
+from .base.window import Window
 from .byte_products import WORD, byte_products, multiplies_bytes, words_in_rows
 from .elementwise import epilogue_operands, flattens, one_column
 from .split_sums import split_sums, splits

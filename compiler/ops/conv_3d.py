@@ -14,7 +14,9 @@ import numpy as np
 
 from ..ir import Op, Shape, constant
 from ..target import Target
-from .base import Along, Launch, define, linear_grid, row_major
+from .base.along import Along
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_grid
 from .base.window import padding_along
 from .weights import check_bias
 

@@ -10,7 +10,11 @@ import numpy as np
 
 from ..ir import Op
 from ..target import Target
-from .base import LANES, Launch, TileShape, Window, choose_tile, slice_count
+from .base.cost import LANES
+from .base.launch import Launch
+from .base.storage import slice_count
+from .base.tile import TileShape, choose_tile
+from .base.window import Window
 from .elementwise import epilogue_operands
 from .weights import bias_slices
 

@@ -5,18 +5,10 @@ from pathlib import PurePosixPath
 
 from ..ir import Op
 from ..target import Target
-from .base import (
-    HALF_LANE,
-    LINEAR,
-    SLICED,
-    Implementation,
-    Launch,
-    bhwc,
-    define,
-    lane_of,
-    same_as_first,
-    sliced_grid,
-)
+from .base.definition import Implementation, define
+from .base.launch import Launch, sliced_grid
+from .base.shapes import same_as_first
+from .base.storage import HALF_LANE, LINEAR, SLICED, bhwc, lane_of
 
 TO_SLICED = "tflgpu.to_sliced"
 TO_LINEAR = "tflgpu.to_linear"

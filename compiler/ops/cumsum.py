@@ -7,16 +7,10 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import (
-    FLOATS,
-    INTEGERS,
-    Launch,
-    define,
-    linear_grid,
-    row_major,
-    same_as_first,
-    second_operand_axis,
-)
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_grid
+from .base.shapes import same_as_first, second_operand_axis
+from .base.types import FLOATS, INTEGERS
 from .row_slices import no_long_rows
 
 

@@ -10,22 +10,13 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import depthwise_pairs
-from .base import (
-    Grid,
-    Implementation,
-    Launch,
-    Step,
-    TiledImplementation,
-    TileLimits,
-    TileShape,
-    Traits,
-    Weights,
-    Window,
-    choose_tile,
-    define,
-    slice_count,
-)
-from .base.cost import ADDRESS, BESIDES, Work, stored_registers
+from .base.cost import ADDRESS, BESIDES, Step, Work, stored_registers
+from .base.definition import Implementation, TiledImplementation, define
+from .base.launch import Grid, Launch
+from .base.storage import slice_count
+from .base.tile import TileLimits, TileShape, choose_tile
+from .base.traits import Traits, Weights
+from .base.window import Window
 from .conv import window
 from .elementwise import epilogue_operands, one_column
 from .weights import bias_slices, check_bias, constant_weights

@@ -11,18 +11,11 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import (
-    HALF_LANE,
-    Launch,
-    Step,
-    TileLimits,
-    TileShape,
-    Window,
-    choose_tile,
-    lane_of,
-    slice_count,
-)
-from .base.cost import BESIDES, Work
+from .base.cost import BESIDES, Step, Work
+from .base.launch import Launch
+from .base.storage import HALF_LANE, lane_of, slice_count
+from .base.tile import TileLimits, TileShape, choose_tile
+from .base.window import Window
 from .weights import bias_slices
 
 COLUMNS = 2

@@ -12,18 +12,11 @@ from typing import Any
 from ..ir import Op
 from ..target import Target
 from . import conv, depthwise_conv
-from .base import (
-    Implementation,
-    Launch,
-    Tile,
-    TiledImplementation,
-    TileLimits,
-    TileShape,
-    as_inferred,
-    choose_tile,
-    define,
-    slice_count,
-)
+from .base.definition import Implementation, TiledImplementation, define
+from .base.launch import Launch
+from .base.shapes import as_inferred
+from .base.storage import slice_count
+from .base.tile import Tile, TileLimits, TileShape, choose_tile
 from .weights import bias_slices, pack_weights
 
 NAME = "tflgpu.depthwise_pointwise"

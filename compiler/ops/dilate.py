@@ -4,7 +4,8 @@
 """
 
 from ..ir import Op, Shape
-from .base import ANY, define
+from .base.definition import define
+from .base.types import ANY
 
 
 def dilations(op: Op) -> list[int]:

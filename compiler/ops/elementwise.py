@@ -17,23 +17,12 @@ from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from ..tflite_schema import OWN_PREFIX
 from . import numpy_functions
-from .base import (
-    FLOATS,
-    Implementation,
-    Launch,
-    Permutable,
-    RangeOf,
-    Traits,
-    bhwc,
-    broadcast_shapes,
-    define,
-    kernel_dtype,
-    linear_grid,
-    row_major,
-    same_as_first,
-    slice_count,
-    sliced_grid,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, linear_grid, sliced_grid
+from .base.shapes import broadcast_shapes, same_as_first
+from .base.storage import bhwc, slice_count
+from .base.traits import Permutable, RangeOf, Traits
+from .base.types import FLOATS, kernel_dtype
 from .row_slices import no_long_rows, no_row_slices
 
 Formula = Callable[..., Any]

@@ -5,7 +5,8 @@ as separate tensors.
 """
 
 from ..ir import Op, Shape
-from .base import define, same_as_first
+from .base.definition import define
+from .base.shapes import same_as_first
 
 PARTS = ("COMPLEX_ABS", "IMAG", "REAL")
 """Operators from complex to real tensors."""

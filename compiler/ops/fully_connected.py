@@ -17,21 +17,12 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import shared_sums
-from .base import (
-    IN_ROWS,
-    LINEAR,
-    Constant,
-    Implementation,
-    Launch,
-    TiledImplementation,
-    TileShape,
-    Traits,
-    Weights,
-    bhwc,
-    choose_tile,
-    define,
-    slice_count,
-)
+from .base.cost import IN_ROWS
+from .base.definition import Implementation, TiledImplementation, define
+from .base.launch import Constant, Launch
+from .base.storage import LINEAR, bhwc, slice_count
+from .base.tile import TileShape, choose_tile
+from .base.traits import Traits, Weights
 from .byte_products import byte_products, multiplies_bytes, words_in_rows
 from .elementwise import epilogue_operands, flattens
 from .split_sums import split_sums, splits

@@ -16,7 +16,10 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, as_inferred, bhwc, define, slice_count
+from .base.definition import Implementation, define
+from .base.launch import Launch
+from .base.shapes import as_inferred
+from .base.storage import LINEAR, bhwc, slice_count
 from .elementwise import ELEMENTWISE
 from .lines import group_size, power_of_two
 from .seats import seats

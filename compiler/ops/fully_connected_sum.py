@@ -8,7 +8,9 @@ import numpy as np
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, bhwc, define, slice_count
+from .base.definition import Implementation, define
+from .base.launch import Launch
+from .base.storage import LINEAR, bhwc, slice_count
 from .elementwise import rank_fits
 from .weights import bias_slices, ohwi, pack_weights
 

@@ -11,7 +11,8 @@ Results: y of all steps, with the shape of the values, and the state after the l
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Launch, define, linear_grid, row_major
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_grid
 
 NAME = "gated_delta_update"
 

@@ -15,18 +15,12 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import (
-    ANY,
-    Launch,
-    Traits,
-    among_operands,
-    define,
-    linear_grid,
-    linear_launch,
-    normalize_axis,
-    row_major,
-    slice_count,
-)
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_grid, linear_launch
+from .base.shapes import normalize_axis
+from .base.storage import slice_count
+from .base.traits import Traits, among_operands
+from .base.types import ANY
 from .row_slices import no_long_rows
 
 

@@ -1,7 +1,7 @@
 """aeq.hadamard_rotation, which spreads outliers before a row is quantized; shapes only."""
 
 from ..ir import Op, Shape
-from .base import define
+from .base.definition import define
 
 
 def rotated_entries(op: Op) -> int:

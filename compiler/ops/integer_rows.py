@@ -26,18 +26,11 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import (
-    LINEAR,
-    Implementation,
-    Launch,
-    Traits,
-    bhwc,
-    by_attributes,
-    define,
-    linear_grid,
-    row_major,
-    same_as_first,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, linear_grid
+from .base.shapes import same_as_first
+from .base.storage import LINEAR, bhwc
+from .base.traits import Traits, by_attributes
 from .elementwise import rank_fits
 
 MOST_NORMALIZED = 65535

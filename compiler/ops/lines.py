@@ -17,7 +17,8 @@ from typing import Any
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Grid, Launch, bhwc, linear_grid, slice_count
+from .base.launch import Grid, Launch, linear_grid
+from .base.storage import bhwc, slice_count
 from .elementwise import Formula
 from .seats import A_BARRIER, seats
 

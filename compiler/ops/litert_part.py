@@ -9,7 +9,9 @@ tensors are row-major, as on the host.
 from ..ir import Graph, Op, Tensor
 from ..target import Target
 from ..tflite_schema import DTYPES
-from .base import Launch, as_inferred, define, row_major
+from .base.definition import define, row_major
+from .base.launch import Launch
+from .base.shapes import as_inferred
 
 LITERT = "tflgpu.litert"
 

@@ -5,7 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import ANY, FLOATS, INTEGERS, Range, broadcast_shapes, define, hull, same_as_first
+from .base.definition import define
+from .base.shapes import broadcast_shapes, same_as_first
+from .base.traits import Range, hull
+from .base.types import ANY, FLOATS, INTEGERS
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")

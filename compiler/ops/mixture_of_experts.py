@@ -10,7 +10,7 @@ where e = index[t, k].
 """
 
 from ..ir import Op, Shape
-from .base import define
+from .base.definition import define
 
 OPERANDS = 7
 """Operands of the float32 variant; the int8 one has more."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from ..ir import Op, Tensor
 from .affine_moves import Move, Source
-from .base import Grid, Launch, bhwc, row_major_view
+from .base.launch import Grid, Launch
+from .base.storage import bhwc
+from .base.view import row_major_view
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ TFLite_Detection_PostProcess decodes boxes from anchors before; it has shapes on
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Launch, define, row_major
+from .base.definition import define, row_major
+from .base.launch import Launch
 
 SUPPRESS = "tflgpu.suppress"
 """The operator that the others become.

@@ -17,16 +17,10 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    bhwc,
-    define,
-    linear_grid,
-    row_major,
-    same_as_first,
-    slice_count,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, linear_grid
+from .base.shapes import same_as_first
+from .base.storage import bhwc, slice_count
 from .elementwise import flattens
 from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, merged, too_few_parts
 from .row_slices import no_row_slices, no_whole_rows

@@ -11,7 +11,10 @@ from dataclasses import replace
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Implementation, Launch, define, same_as_first, slice_count
+from .base.definition import Implementation, define
+from .base.launch import Launch
+from .base.shapes import same_as_first
+from .base.storage import slice_count
 from .elementwise import flattens
 from .lines import SUM, team_size
 from .normalization import pixel_groups

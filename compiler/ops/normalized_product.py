@@ -19,7 +19,10 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import fully_connected
-from .base import Launch, TiledImplementation, TileShape, define, slice_count
+from .base.definition import TiledImplementation, define
+from .base.launch import Launch
+from .base.storage import slice_count
+from .base.tile import TileShape
 from .weights import bias_slices
 
 NAME = "tflgpu.normalized_product"

@@ -7,7 +7,10 @@ import numpy as np
 
 from ..ir import Op, Shape
 from .affine_moves import Axis, Move
-from .base import ANY, Traits, define, normalize_axis
+from .base.definition import define
+from .base.shapes import normalize_axis
+from .base.traits import Traits
+from .base.types import ANY
 from .move import define_move
 
 

@@ -2,7 +2,7 @@
 
 from ..ir import Op, Shape
 from .affine_moves import Axis, Move
-from .base import Permutable, Traits, always, among_operands
+from .base.traits import Permutable, Traits, always, among_operands
 from .move import define_move
 
 

@@ -17,20 +17,11 @@ import numpy as np
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    Traits,
-    Window,
-    among_operands,
-    by_attributes,
-    define,
-    image_launch,
-    image_shape,
-    linear_grid,
-    linear_launch,
-    row_major,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, image_launch, linear_grid, linear_launch
+from .base.shapes import image_shape
+from .base.traits import Traits, among_operands, by_attributes
+from .base.window import Window
 from .row_slices import no_row_slices
 
 FEW = 4

@@ -15,7 +15,9 @@ import numpy as np
 
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, SLICED, Implementation, Launch, define, image_launch, row_major
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, image_launch
+from .base.storage import LINEAR, SLICED
 from .resize import Scale
 
 READ_PICTURE = "tflgpu.read_picture"

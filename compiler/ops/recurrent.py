@@ -7,7 +7,8 @@ the place of a bidirectional one.
 from collections.abc import Collection, Mapping, Sequence
 
 from ..ir import Op, Shape, Tensor
-from .base import OPS, declare, define
+from .base.definition import OPS, define
+from .base.operands import declare
 
 INPUT, FORGET, CELL, OUTPUT = range(4)
 """The gates of an LSTM in the order of its operands."""

@@ -8,24 +8,12 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    FLOATS,
-    INTEGERS,
-    Implementation,
-    Launch,
-    Permutable,
-    RangeOf,
-    Reason,
-    Traits,
-    among_operands,
-    bhwc,
-    define,
-    kernel_dtype,
-    normalize_axis,
-    row_major,
-    slice_count,
-)
-from .base.definition import no_reason
+from .base.definition import Implementation, Reason, define, no_reason, row_major
+from .base.launch import Launch
+from .base.shapes import normalize_axis
+from .base.storage import bhwc, slice_count
+from .base.traits import Permutable, RangeOf, Traits, among_operands
+from .base.types import FLOATS, INTEGERS, kernel_dtype
 from .elementwise import Formula
 from .lines import (
     LARGEST,

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir import Op, Shape
-from .base import FLOATS, INTEGERS, Along, define
+from .base.along import Along
+from .base.definition import define
+from .base.types import FLOATS, INTEGERS
 
 FUNCTIONS = {
     "ADD": ("SUM", "ADD"),

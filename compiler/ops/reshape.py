@@ -5,18 +5,12 @@ from math import prod
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    ANY,
-    Implementation,
-    Launch,
-    Traits,
-    always,
-    among_operands,
-    bhwc,
-    define,
-    normalize_axis,
-    row_major,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch
+from .base.shapes import normalize_axis
+from .base.storage import bhwc
+from .base.traits import Traits, always, among_operands
+from .base.types import ANY
 
 
 def infer(op: Op) -> list[Shape]:

@@ -22,18 +22,9 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    Implementation,
-    Launch,
-    Traits,
-    always,
-    among_operands,
-    define,
-    image_launch,
-    linear_launch,
-    row_major,
-    sliced_grid,
-)
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, image_launch, linear_launch, sliced_grid
+from .base.traits import Traits, always, among_operands
 from .row_slices import no_long_rows
 
 

@@ -6,7 +6,10 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, define, linear_launch, normalize_axis, row_major
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_launch
+from .base.shapes import normalize_axis
+from .base.types import ANY
 
 
 def _axes(op: Op) -> tuple[int, int]:

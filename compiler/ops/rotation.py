@@ -10,7 +10,9 @@ import numpy as np
 
 from ..ir import Array, Op, Tensor
 from ..target import Target
-from .base import Implementation, Launch, define, linear_grid, row_major, same_as_first, sliced_grid
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch, linear_grid, sliced_grid
+from .base.shapes import same_as_first
 from .elementwise import rank_fits
 
 NAME = "tflgpu.rotate"

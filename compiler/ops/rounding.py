@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir import Op
-from .base import Range, by_attributes
+from .base.traits import Range, by_attributes
 from .elementwise import Elementwise, Formula, define_elementwise
 
 LARGE = 3.0e38

@@ -5,7 +5,8 @@ from math import prod
 
 from ..target import Target
 from .affine_moves import Move, Source, strides
-from .base import Launch, linear_grid, slice_count
+from .base.launch import Launch, linear_grid
+from .base.storage import slice_count
 from .moved import Moved
 from .row_slices import no_row_slices
 

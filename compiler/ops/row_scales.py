@@ -22,7 +22,10 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import normalization, numpy_functions
-from .base import Implementation, Launch, as_inferred, define, row_major, slice_count
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch
+from .base.shapes import as_inferred
+from .base.storage import slice_count
 from .elementwise import ELEMENTWISE, flattens, rank_fits
 from .lines import LARGEST, SMALLEST, SQUARES, SUM, Lines, axes_of_rows
 from .rounding import ROW_ROUNDING

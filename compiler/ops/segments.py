@@ -4,7 +4,8 @@
 """
 
 from ..ir import Op, Shape
-from .base import FLOATS, define
+from .base.definition import define
+from .base.types import FLOATS
 
 REDUCTIONS = {
     "SEGMENT_SUM": "SUM",

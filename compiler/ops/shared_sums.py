@@ -12,18 +12,12 @@ from math import prod
 
 from ..ir import Op
 from ..target import Target
-from .base import (
-    MASKED_SLICES,
-    Launch,
-    Loads,
-    Tile,
-    TileShape,
-    Window,
-    bhwc,
-    choose_tile,
-    slice_count,
-    window_of,
-)
+from .base.cost import MASKED_SLICES, Loads
+from .base.definition import window_of
+from .base.launch import Launch
+from .base.storage import bhwc, slice_count
+from .base.tile import Tile, TileShape, choose_tile
+from .base.window import Window
 from .elementwise import epilogue_operands, flattens
 from .seats import SEATS
 from .weights import bias_slices, ohwi, pack_weights

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from .affine_moves import Axis, Move
-from .base import Permutable, Traits, always, among_operands, normalize_axis
+from .base.shapes import normalize_axis
+from .base.traits import Permutable, Traits, always, among_operands
 from .move import define_move
 
 SLICES = frozenset(["SLICE", "STRIDED_SLICE"])

@@ -6,7 +6,10 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import Implementation, Launch, Permutable, Traits, define, normalize_axis, row_major
+from .base.definition import Implementation, define, row_major
+from .base.launch import Launch
+from .base.shapes import normalize_axis
+from .base.traits import Permutable, Traits
 from .elementwise import flattens, rank_fits
 from .lines import LARGEST, SUM, Lines, group_size, too_few_parts
 from .row_slices import no_long_rows

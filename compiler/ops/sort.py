@@ -15,18 +15,10 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    ANY,
-    Build,
-    Implementation,
-    Launch,
-    Reason,
-    define,
-    linear_grid,
-    normalize_axis,
-    row_major,
-)
-from .base.definition import no_reason
+from .base.definition import Build, Implementation, Reason, define, no_reason, row_major
+from .base.launch import Launch, linear_grid
+from .base.shapes import normalize_axis
+from .base.types import ANY
 
 SORT = "tflgpu.sort"
 """x -> values, places. Attributes: `falling`, whether the largest is first, and `nan_first`."""

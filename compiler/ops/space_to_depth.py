@@ -11,23 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from ..language import TRUE, Expression, Operand, expression
+from ..language.expression import TRUE, Expression, Operand, expression
 from ..target import Target
-from .base import (
-    ANY,
-    Implementation,
-    Launch,
-    Reference,
-    Traits,
-    always,
-    among_operands,
-    define,
-    image_launch,
-    image_shape,
-    linear_grid,
-    linear_launch,
-    row_major,
-)
+from .base.definition import Implementation, Reference, define, row_major
+from .base.launch import Launch, image_launch, linear_grid, linear_launch
+from .base.shapes import image_shape
+from .base.traits import Traits, always, among_operands
+from .base.types import ANY
 from .row_slices import no_whole_rows
 
 

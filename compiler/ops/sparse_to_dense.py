@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from .base import ANY, define
+from .base.definition import define
+from .base.types import ANY
 
 
 def places(op: Op) -> Array:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import Launch, slice_count
+from .base.launch import Launch
+from .base.storage import slice_count
 from .seats import A_BARRIER
 
 PARTS = 4

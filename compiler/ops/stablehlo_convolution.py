@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
-from .base import Along, define
+from .base.along import Along
+from .base.definition import define
 
 
 @dataclass(frozen=True)

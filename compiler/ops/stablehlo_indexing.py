@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
-from .base import ANY, FLOATS, INTEGERS, Traits, define
+from .base.definition import define
+from .base.traits import Traits
+from .base.types import ANY, FLOATS, INTEGERS
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from ..ir import Op
 from .affine_moves import Axis, Move
-from .base import Permutable, Traits, always, among_operands, broadcast, normalize_axis
+from .base.shapes import broadcast, normalize_axis
+from .base.traits import Permutable, Traits, always, among_operands
 from .move import define_move
 
 ROLL = "tflgpu.roll"

@@ -2,7 +2,7 @@
 
 from ..ir import Op
 from .affine_moves import Axis, Move
-from .base import Traits, among_operands
+from .base.traits import Traits, among_operands
 from .move import define_move
 
 

@@ -11,19 +11,13 @@ import numpy as np
 
 from ..ir import Op, Shape, Tensor
 from ..target import Target
-from .base import (
-    MASKED_SLICES,
-    Constant,
-    Launch,
-    TiledImplementation,
-    TileShape,
-    Traits,
-    Weights,
-    Window,
-    choose_tile,
-    define,
-    slice_count,
-)
+from .base.cost import MASKED_SLICES
+from .base.definition import TiledImplementation, define
+from .base.launch import Constant, Launch
+from .base.storage import slice_count
+from .base.tile import TileShape, choose_tile
+from .base.traits import Traits, Weights
+from .base.window import Window
 from .elementwise import epilogue_operands
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
 from .weights import bias_slices, check_bias, constant_weights, pack_weights

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..ir import Array
 from ..target import Target
-from .base import Window, slice_count
+from .base.storage import slice_count
+from .base.window import Window
 from .weights import PackedWeights, pack_weights
 
 

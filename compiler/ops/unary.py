@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .base import ANY, FLOATS, INTEGERS, among_operands
+from .base.traits import among_operands
+from .base.types import ANY, FLOATS, INTEGERS
 from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)

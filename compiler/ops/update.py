@@ -7,7 +7,10 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, Launch, Traits, define, linear_grid, linear_launch, row_major
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_grid, linear_launch
+from .base.traits import Traits
+from .base.types import ANY
 
 
 def _infer(op: Op) -> list[Shape]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor, Whole
 from ..target import Target
-from .base import Launch, Tile
+from .base.launch import Launch
+from .base.tile import Tile
 
 LEAST = {4: -8, 8: -128}
 """The least number with a sign that so many bits hold."""

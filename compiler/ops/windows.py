@@ -18,18 +18,11 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import (
-    ANY,
-    FLOATS,
-    Launch,
-    Traits,
-    among_operands,
-    define,
-    linear_grid,
-    linear_launch,
-    row_major,
-    same_as_first,
-)
+from .base.definition import define, row_major
+from .base.launch import Launch, linear_grid, linear_launch
+from .base.shapes import same_as_first
+from .base.traits import Traits, among_operands
+from .base.types import ANY, FLOATS
 from .elementwise import ELEMENTWISE, Formula
 
 TAKE = "tflgpu.take_windows"

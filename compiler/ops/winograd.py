@@ -32,18 +32,12 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import (
-    IN_ROWS,
-    Implementation,
-    Launch,
-    Tile,
-    TiledImplementation,
-    TileShape,
-    Window,
-    choose_tile,
-    define,
-    slice_count,
-)
+from .base.cost import IN_ROWS
+from .base.definition import Implementation, TiledImplementation, define
+from .base.launch import Launch
+from .base.storage import slice_count
+from .base.tile import Tile, TileShape, choose_tile
+from .base.window import Window
 from .weights import bias_slices, pack_weights
 
 A = 0.5**0.5

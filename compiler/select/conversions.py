@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
-from ..ops.base import LINEAR, SLICED
+from ..ops.base.storage import LINEAR, SLICED
 from ..ops.centered import FROM_CENTERED
 from ..ops.convert import TO_LINEAR, TO_SLICED
 from ..target import Target

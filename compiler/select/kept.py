@@ -7,7 +7,7 @@ import numpy as np
 from ...runtime.errors import TflgpuWarning
 from ..errors import OptionError
 from ..ir import Array, Graph, Op
-from ..ops.base import fits_half
+from ..ops.base.storage import fits_half
 from ..telling import tell
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS, Implementation
-from ..ops.base import LINEAR, SLICED, View, stored_bytes
+from ..ops.base.storage import LINEAR, SLICED, stored_bytes
+from ..ops.base.view import View
 from ..ops.centered import FROM_CENTERED
 from ..target import Target
 from .legality import Candidates

@@ -7,7 +7,8 @@ from math import prod
 from ..errors import ModelError
 from ..ir import Graph, Op
 from ..ops import Implementation
-from ..ops.base import Launch, TileShape, WorkGroup
+from ..ops.base.launch import Launch, WorkGroup
+from ..ops.base.tile import TileShape
 from ..target import Target
 from .work_groups import choose_group, explain_group
 

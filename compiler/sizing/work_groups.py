@@ -5,8 +5,7 @@ from functools import lru_cache
 from itertools import product
 from math import log2, prod
 
-from ..ops.base import Launch, WorkGroup
-from ..ops.base.launch import Grid
+from ..ops.base.launch import Grid, Launch, WorkGroup
 from ..target import Target
 
 WASTE = 1.25

@@ -25,7 +25,8 @@ from ..errors import OptionError
 from ..frontend.model_file import Identity, Model
 from ..ir import FusedOp, Graph, Op, Origin, Tensor, copies
 from ..ops import Implementation
-from ..ops.base import Tile, TileLimits, TileShape, WorkGroup
+from ..ops.base.launch import WorkGroup
+from ..ops.base.tile import Tile, TileLimits, TileShape
 from ..options import Options
 from ..progress import Progress, silent
 from ..scratch import scratch_folder

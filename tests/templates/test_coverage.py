@@ -9,7 +9,7 @@ from tflgpu.compiler.codegen.intrinsics import defined_text, intrinsics
 from tflgpu.compiler.codegen.wgsl import types
 from tflgpu.compiler.codegen.wgsl.builtins import KNOWN
 from tflgpu.compiler.codegen.wgsl.parse import parse_definitions
-from tflgpu.compiler.language import LANGUAGES, WGSL
+from tflgpu.compiler.language.language import LANGUAGES, WGSL
 
 KEYWORDS = {"if", "for", "while", "return"}
 

@@ -18,7 +18,7 @@ from graphs import call, model, w, x
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.codegen.intrinsics import defined, definitions, intrinsics
-from tflgpu.compiler.language import OPENCL
+from tflgpu.compiler.language.language import OPENCL
 from tflgpu.compiler.options import TargetName
 
 pytestmark = pytest.mark.slow

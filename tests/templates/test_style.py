@@ -8,7 +8,7 @@ from jinja2 import nodes
 from paths import TEMPLATES
 
 from tflgpu.compiler.codegen.environment import environment
-from tflgpu.compiler.language import LANGUAGES
+from tflgpu.compiler.language.language import LANGUAGES
 
 KERNELS = sorted(
     path.relative_to(TEMPLATES).as_posix()

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Array
-from ...language import FLOATS, Expression, Operand, Real
+from ...language.expression import Expression, Operand, Real
+from ...language.types import FLOATS
 from ..memory import Buffer
 from .floats import Floats
 

@@ -6,20 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...language import (
-    FLOAT,
-    FLOATS,
-    Call,
-    Expression,
-    Language,
-    Operand,
-    Operation,
-    Real,
-    expression,
-    lane,
-    part,
-)
+from ...language.expression import Expression, Operand, Operation, Real, expression
+from ...language.functions import lane, part
+from ...language.language import Language
+from ...language.primary import Call
 from ...language.statement import Evaluate, Statement
+from ...language.types import FLOAT, FLOATS
 from ...target import Target
 from ..memory import Buffer
 

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...language import FLOATS, Element, Expression, Name, Operand
+from ...language.expression import Expression, Name, Operand
+from ...language.primary import Element
 from ...language.statement import Assign, Statement
+from ...language.types import FLOATS
 from ...target import Target
 from ..memory import Buffer
 from .codec import Join, SliceCodec

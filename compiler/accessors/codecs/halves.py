@@ -3,24 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...language import (
-    FLOAT,
-    FLOATS,
-    HALF,
-    HALVES,
-    INT,
-    LANE,
-    PAIR,
-    Call,
-    Element,
-    Expression,
-    Language,
-    Member,
-    Name,
-    Operand,
-    expression,
-)
+from ...language.expression import Expression, Name, Operand, expression
+from ...language.language import Language
+from ...language.primary import Call, Element, Member
 from ...language.statement import Assign, Statement
+from ...language.types import FLOAT, FLOATS, HALF, HALVES, INT, LANE, PAIR
 from ...target import Target
 from ..memory import Buffer
 from .codec import ElementCodec, Join, SliceCodec

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from ...language import FLOAT, FLOATS, INT, Call, Cast, Expression, Operand
+from ...language.expression import Expression, Operand
+from ...language.primary import Call, Cast
 from ...language.statement import Statement
+from ...language.types import FLOAT, FLOATS, INT
 from ..memory import Buffer
 from .codec import ElementCodec
 

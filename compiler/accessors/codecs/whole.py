@@ -6,8 +6,9 @@ Kernels compute with the numbers as floats. Lanes past the last channel are inte
 
 from dataclasses import dataclass
 
-from ...language import FLOATS, Expression, Operand, Real
+from ...language.expression import Expression, Operand, Real
 from ...language.statement import Statement
+from ...language.types import FLOATS
 from ..memory import Buffer
 from .codec import SliceCodec
 

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...language import Expression, Name
+from ...language.expression import Expression, Name
 from ...language.statement import Assign, Declare, Evaluate, Statements
 
 

@@ -7,22 +7,9 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ...language import (
-    Call,
-    Choice,
-    Element,
-    Expression,
-    Member,
-    Name,
-    Number,
-    Numeral,
-    Operation,
-    Real,
-    Step,
-    Unary,
-)
-from ...language.expression import Sum
+from ...language.expression import Expression, Name, Number, Operation, Real, Sum, Unary
 from ...language.notation import ATOM, SUM
+from ...language.primary import Call, Choice, Element, Member, Numeral, Step
 from ...language.printing import Printer
 from ...language.statement import Assign, Evaluate
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin

@@ -5,8 +5,10 @@ from functools import partial
 from types import MappingProxyType
 
 from ...errors import RenderError
-from ...language import INT, Element, Name
+from ...language.expression import Name
+from ...language.primary import Element
 from ...language.statement import Declare, Printed, Statements
+from ...language.types import INT
 from .builtins import Unprintable
 from .functions import Functions
 from .parse import ParseError

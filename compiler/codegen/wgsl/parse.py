@@ -9,20 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeVar
 
-from ...language import (
-    WGSL,
-    Call,
-    Choice,
-    Element,
-    Expression,
-    Member,
-    Name,
-    Numeral,
-    Operation,
-    Step,
-    Unary,
-)
+from ...language.expression import Expression, Name, Operation, Unary
+from ...language.language import WGSL
 from ...language.notation import CHOICE, INFIX, OR
+from ...language.primary import Call, Choice, Element, Member, Numeral, Step
 from ...language.statement import (
     Assign,
     Declare,

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from ...language import WGSL, Call, Expression, Step
+from ...language.expression import Expression
+from ...language.language import WGSL
+from ...language.primary import Call, Step
 from ...language.printing import indented
 from ...language.statement import Assign, Declare, Evaluate, If, Return, Simple, Statement
 from ...language.wrapping import wrapped

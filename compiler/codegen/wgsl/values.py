@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...language import Number, Numeral, Real
+from ...language.expression import Number, Real
 from ...language.notation import (
     AND,
     ATOM,
@@ -17,6 +17,7 @@ from ...language.notation import (
     SUM,
     UNARY,
 )
+from ...language.primary import Numeral
 from .types import lanes, scalar, vector, wgsl
 
 _SIDES = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ir.sizes import Factor, Size, Sizes, is_batch, regroup
-from ...ops.base import activation_of
+from ...ops.base.definition import activation_of
 from .align_batches import view
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir import Array, Tensor
 from ...ops import conv, transpose_conv
-from ...ops.base import Window
+from ...ops.base.window import Window
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 

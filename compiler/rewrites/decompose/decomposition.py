@@ -8,7 +8,7 @@ import numpy as np
 from ...ir import Array, Graph, Op, Shape, Tensor, constant
 from ...ir.inline import substitute
 from ...ops import OPS
-from ...ops.base import FUSED_ACTIVATION, activation_of
+from ...ops.base.definition import FUSED_ACTIVATION, activation_of
 from ...ops.cast import KEEP
 from ...target import Target
 from ..fold.fold_constants import computed, known

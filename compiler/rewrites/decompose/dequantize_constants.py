@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from ...ir import Graph, Tensor
 from ...ir.dequantize import dequantized
-from ...ops.base import INTEGERS, operands_of
+from ...ops.base.operands import operands_of
+from ...ops.base.types import INTEGERS
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite

@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.base import normalize_axis
+from ...ops.base.shapes import normalize_axis
 from ...ops.sparse_to_dense import places
 from .decomposition import Decomposition, decomposes
 

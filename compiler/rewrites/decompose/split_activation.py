@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
-from ...ops.base import FUSED_ACTIVATION, activation_of
+from ...ops.base.definition import FUSED_ACTIVATION, activation_of
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 

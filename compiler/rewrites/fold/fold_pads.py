@@ -3,7 +3,9 @@
 import numpy as np
 
 from ...ir import Graph, Op, constant
-from ...ops.base import FLOATS, Window, traits_of, window_of
+from ...ops.base.definition import traits_of, window_of
+from ...ops.base.types import FLOATS
+from ...ops.base.window import Window
 from ...ops.binary import ADD_PADDED
 from ...ops.concat import concat_axis
 from ...ops.pad import fill, paddings

@@ -4,7 +4,8 @@ import numpy as np
 
 from ...ir import Array, Graph, Op, Shape, constant
 from ...ops import operators_with
-from ...ops.base import Weights, weights_of, window_of
+from ...ops.base.definition import weights_of, window_of
+from ...ops.base.traits import Weights
 from ..rewrite import Declined, rewrite
 
 SCALED = operators_with(lambda traits: traits.weights and traits.weights.input_axis is not None)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops import RESHAPES
-from ...ops.base import bhwc, slice_count
+from ...ops.base.storage import bhwc, slice_count
 from ...ops.conv import groups, window
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.fully_connected_chain import NAME, layer_shapes

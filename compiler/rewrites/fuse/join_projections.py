@@ -9,7 +9,7 @@ import numpy as np
 from ...ir import Array, Graph, Op, Tensor, constant
 from ...ops import RESHAPES
 from ...ops.attention import NAME as ATTENTION
-from ...ops.base import bhwc
+from ...ops.base.storage import bhwc
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.fully_connected import OF_BLOCKS
 from ...ops.rotation import NAME as ROTATION

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops import winograd
-from ...ops.base import sliced_bytes
+from ...ops.base.storage import sliced_bytes
 from ...ops.conv import groups, window
 from ...ops.weights import constant_weights
 from ...ops.winograd import INPUT, OUTPUT, PRODUCT

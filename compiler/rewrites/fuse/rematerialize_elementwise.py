@@ -14,7 +14,7 @@ every repeated operator is cheaper than a read.
 from collections.abc import Iterator, Mapping
 
 from ...ir import FusedOp, Graph, Op, Tensor, copies
-from ...ops.base import traits_of
+from ...ops.base.definition import traits_of
 from ...ops.elementwise import ELEMENTWISE
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite

@@ -7,7 +7,7 @@ import numpy as np
 
 from ....runtime.plan.storage import WORD
 from ...ir import Graph, Op, Shape, Tensor, constant
-from ...ops.base import element_bytes, slice_count
+from ...ops.base.storage import element_bytes, slice_count
 from ...ops.lines import group_size
 from ...ops.reduce import REDUCTIONS, as_images, axes, nan_by_place
 from ...ops.weights import stored_bits

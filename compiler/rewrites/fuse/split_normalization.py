@@ -11,7 +11,7 @@ the device idle. On processors a work-item takes as many groups as fill a few sl
 from collections.abc import Iterator
 
 from ...ir import Graph, Op, Tensor
-from ...ops.base import slice_count
+from ...ops.base.storage import slice_count
 from ...ops.lines import group_size
 from ...ops.normalization import NAME, items_of_groups, pixel_groups
 from ...ops.normalization_steps import NORMALIZE, STATISTICS, parts_of

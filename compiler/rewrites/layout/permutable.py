@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Op, Tensor, constant
-from ...ops.base import Permutable, traits_of
+from ...ops.base.definition import traits_of
+from ...ops.base.traits import Permutable
 
 
 def is_permutable(op: Op) -> bool:

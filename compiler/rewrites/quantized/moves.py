@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.base import operands_of
+from ...ops.base.operands import operands_of
 from ...ops.centered import FROM_CENTERED
 from ..decompose.decomposition import Results
 from .lowering import Lowering, lowers

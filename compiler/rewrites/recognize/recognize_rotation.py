@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Graph, Op, Tensor
-from ...ops.base import FLOATS, normalize_axis
+from ...ops.base.shapes import normalize_axis
+from ...ops.base.types import FLOATS
 from ...ops.elementwise import is_literal
 from ...ops.rotation import NAME
 from ...ops.slice import SLICES

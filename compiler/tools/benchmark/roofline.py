@@ -33,7 +33,9 @@ from ... import pipeline
 from ...emit.compiled_model import CompiledModel
 from ...frontend.model_file import Identity
 from ...ir import Array, Graph, Op, Origin, Tensor
-from ...ops.base import SLICED, Implementation, Launch
+from ...ops.base.definition import Implementation
+from ...ops.base.launch import Launch
+from ...ops.base.storage import SLICED
 from ...options import Options
 from ...scratch import scratch_folder
 from ...select.selected import Selected

@@ -9,11 +9,12 @@ from tflgpu.compiler.accessors import Accessor, Buffer, Linear, Position, Sliced
 from tflgpu.compiler.accessors.codecs import Floats, Numbers
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Shape, Tensor, Whole
-from tflgpu.compiler.language import FLOATS, GLSL, OPENCL, Language, Name
+from tflgpu.compiler.language.expression import Name
+from tflgpu.compiler.language.language import GLSL, OPENCL, Language
 from tflgpu.compiler.language.printing import CPrinter
 from tflgpu.compiler.language.statement import Statements
-from tflgpu.compiler.ops.base import LINEAR, pack_slices
-from tflgpu.compiler.ops.base.storage import sliced_bytes
+from tflgpu.compiler.language.types import FLOATS
+from tflgpu.compiler.ops.base.storage import LINEAR, pack_slices, sliced_bytes
 from tflgpu.compiler.target import Target
 
 SHAPE = (2, 3, 5, 19)

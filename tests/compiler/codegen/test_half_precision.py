@@ -14,7 +14,9 @@ from paths import DIGITS_MODEL
 import tflgpu
 from tflgpu.compiler.accessors import Buffer, Sliced
 from tflgpu.compiler.accessors.codecs import Half
-from tflgpu.compiler.language import OPENCL, Call, Name
+from tflgpu.compiler.language.expression import Name
+from tflgpu.compiler.language.language import OPENCL
+from tflgpu.compiler.language.primary import Call
 from tflgpu.compiler.language.statement import Evaluate
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision, TargetName

@@ -18,7 +18,9 @@ from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.accessors import Buffer, Sliced
 from tflgpu.compiler.accessors.codecs import BYTES
 from tflgpu.compiler.keep_f32 import relative_error
-from tflgpu.compiler.language import OPENCL, Call, Name
+from tflgpu.compiler.language.expression import Name
+from tflgpu.compiler.language.language import OPENCL
+from tflgpu.compiler.language.primary import Call
 from tflgpu.compiler.language.statement import Evaluate
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Precision, TargetName

@@ -11,7 +11,7 @@ from graphs import Value, call, ints, model, number, typed, x, xi
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
 from tflgpu.compiler.codegen.control import head
-from tflgpu.compiler.language import Name, Number
+from tflgpu.compiler.language.expression import Name, Number
 from tflgpu.compiler.language.statement import If, Statement, While, body
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import TargetName

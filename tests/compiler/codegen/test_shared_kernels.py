@@ -7,22 +7,12 @@ import pytest
 from tflgpu.compiler.codegen.kernel_source import KernelSource, Parameter
 from tflgpu.compiler.codegen.shared_kernels import SHARED, Shared, shared
 from tflgpu.compiler.codegen.wgsl import print_kernel
-from tflgpu.compiler.language import (
-    FLOATS,
-    INT,
-    INTS,
-    WGSL,
-    Call,
-    Choice,
-    Element,
-    Expression,
-    Name,
-    Number,
-    Numeral,
-    Real,
-    maximum,
-)
+from tflgpu.compiler.language.expression import Expression, Name, Number, Real
+from tflgpu.compiler.language.functions import maximum
+from tflgpu.compiler.language.language import WGSL
+from tflgpu.compiler.language.primary import Call, Choice, Element, Numeral
 from tflgpu.compiler.language.statement import Assign, Declare, Statement, Statements
+from tflgpu.compiler.language.types import FLOATS, INT, INTS
 
 LITTLE = 1
 MOST = 4

@@ -13,7 +13,8 @@ from tflgpu.compiler.codegen.wgsl import print_kernel
 from tflgpu.compiler.codegen.wgsl.definitions import Function
 from tflgpu.compiler.codegen.wgsl.parse import ParseError, parse_definitions
 from tflgpu.compiler.errors import RenderError
-from tflgpu.compiler.language import FLOATS, INT, INTS, Call, Element, Name, Number, Step
+from tflgpu.compiler.language.expression import Name, Number
+from tflgpu.compiler.language.primary import Call, Element, Step
 from tflgpu.compiler.language.statement import (
     Assign,
     Copy,
@@ -26,6 +27,7 @@ from tflgpu.compiler.language.statement import (
     Statements,
     While,
 )
+from tflgpu.compiler.language.types import FLOATS, INT, INTS
 from tflgpu.runtime.plan.validate import validate
 
 ARRAYS = {

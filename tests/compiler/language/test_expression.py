@@ -5,22 +5,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tflgpu.compiler.language import (
+from tflgpu.compiler.language.expression import (
     FALSE,
-    FLOAT,
-    FLOATS,
-    GLSL,
-    INT,
-    INTS,
-    OPENCL,
     TRUE,
-    Cast,
-    Element,
     Expression,
     Name,
     Number,
     Operand,
     Operation,
+)
+from tflgpu.compiler.language.functions import (
     clamp,
     coordinate,
     every,
@@ -29,6 +23,9 @@ from tflgpu.compiler.language import (
     minimum,
     select,
 )
+from tflgpu.compiler.language.language import GLSL, OPENCL
+from tflgpu.compiler.language.primary import Cast, Element
+from tflgpu.compiler.language.types import FLOAT, FLOATS, INT, INTS
 
 B, Y, X, GS, INDEX = (Name(name) for name in ("b", "y", "x", "gs", "i"))
 V, W = Name("v", FLOAT), Name("w", FLOAT)

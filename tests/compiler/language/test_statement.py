@@ -2,7 +2,9 @@
 
 import pytest
 
-from tflgpu.compiler.language import FLOAT, FLOATS, GLSL, OPENCL, Element, Name, Number, Step
+from tflgpu.compiler.language.expression import Name, Number
+from tflgpu.compiler.language.language import GLSL, OPENCL
+from tflgpu.compiler.language.primary import Element, Step
 from tflgpu.compiler.language.printing import CPrinter
 from tflgpu.compiler.language.statement import (
     Assign,
@@ -18,6 +20,7 @@ from tflgpu.compiler.language.statement import (
     body,
     statements,
 )
+from tflgpu.compiler.language.types import FLOAT, FLOATS
 
 
 def text(*items: Statement, visible: tuple[str, ...] = ()) -> str:

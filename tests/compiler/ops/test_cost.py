@@ -10,8 +10,9 @@ from graphs import Model, call, model, w, x
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ops.base import IN_ROWS, LANES, Loads, Tile, Window, choose_tile
-from tflgpu.compiler.ops.base.cost import WHOLE_SLICES, Work
+from tflgpu.compiler.ops.base.cost import IN_ROWS, LANES, WHOLE_SLICES, Loads, Work
+from tflgpu.compiler.ops.base.tile import Tile, choose_tile
+from tflgpu.compiler.ops.base.window import Window
 from tflgpu.compiler.ops.depthwise_conv import SingleColumn
 from tflgpu.compiler.progress import silent
 from tflgpu.compiler.target import Target

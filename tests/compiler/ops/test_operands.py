@@ -7,7 +7,7 @@ import pytest
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.ops.base import Operands, declare, operands_of
+from tflgpu.compiler.ops.base.operands import Operands, declare, operands_of
 from tflgpu.compiler.tflite_schema import OWN_PREFIX
 
 

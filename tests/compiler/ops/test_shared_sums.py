@@ -12,7 +12,8 @@ from graphs import Value, call, ints, model, w, x
 
 from tflgpu.compiler import CompiledModel, Options, build
 from tflgpu.compiler.ir import Op
-from tflgpu.compiler.ops.base import Implementation, TileShape
+from tflgpu.compiler.ops.base.definition import Implementation
+from tflgpu.compiler.ops.base.tile import TileShape
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.progress import silent
 from tflgpu.compiler.sizing.sizes import Sizes, Sizing

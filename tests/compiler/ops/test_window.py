@@ -7,7 +7,7 @@ from cases.convolutions import conv, window
 from graphs import model, x
 
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.ops.base import Window
+from tflgpu.compiler.ops.base.window import Window
 from tflgpu.compiler.options import TargetName
 
 

@@ -7,7 +7,7 @@ import pytest
 from devices import own_profile
 
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ops.base import Launch
+from tflgpu.compiler.ops.base.launch import Launch
 from tflgpu.compiler.sizing.work_groups import (
     WASTE,
     choose_group,

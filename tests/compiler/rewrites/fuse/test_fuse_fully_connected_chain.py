@@ -5,7 +5,7 @@ from cases.layers import layer, perceptron, squeezed
 from graphs import Value, call, ints, x
 from rewriting import kernels, operators, reasons, rewritten
 
-from tflgpu.compiler.language import WGSL
+from tflgpu.compiler.language.language import WGSL
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
 from tflgpu.compiler.rewrites.fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
 

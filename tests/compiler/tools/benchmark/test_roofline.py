@@ -6,7 +6,7 @@ import numpy as np
 
 from tflgpu.compiler import pipeline
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.language import GLSL
+from tflgpu.compiler.language.language import GLSL
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools.benchmark.roofline import (
     DISPATCHES,
