@@ -66,7 +66,6 @@ def placing(plan: Plan, launched: Dispatch | Persistent) -> list[tuple[bool, boo
 
 
 def needs(plan: Plan) -> Limits:
-    """What a device must have."""
     arguments = [*_arguments(plan)]
     counts = [_counts(plan.kernels[item.kernel].group, item.grid) for item in plan.dispatches]
     groups = [kernel.group for kernel in plan.kernels]

@@ -20,10 +20,7 @@ IDENTIFIER = b"TGPL"
 
 
 def to_bytes(plan: Plan) -> bytes:
-    """The content of plan.tflgpu. The plan is not checked: call `validate` first.
-
-    PlanError if it has more of something than a file can hold.
-    """
+    """The content of plan.tflgpu for a valid plan (PlanError if a file cannot hold it)."""
     try:
         body = encode(plan, IDENTIFIER)
     except ValueError as error:

@@ -3,7 +3,6 @@
 Each function yields the problems it finds, as text that names the offender.
 """
 
-import re
 from collections.abc import Container, Iterable, Iterator
 from math import prod
 
@@ -22,24 +21,9 @@ LARGEST_COUNT = (1 << 32) - 1
 """In a field of 32 bits."""
 LARGEST_GRID = (1 << 31) - 1
 """Work-items along an axis."""
-LARGEST_DISPATCH = 1 << 36
-"""Work-items of a dispatch, many more than a tensor of 2 GiB has elements."""
-LARGEST_GROUP = 1 << 16
-"""Work-items in a work-group."""
 LARGEST_RANK = 32
 LARGEST_ARGUMENTS = 128
 """Arguments of a dispatch."""
-LARGEST_SLICE = 64
-"""Channels in a slice."""
-LARGEST_COUNTERS = 256
-"""Bytes of a persistent kernel's counters for each dispatch, and as many again for its end."""
-
-HEX_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
-ENTRY_POINT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-KERNEL_FILE = re.compile(r"kernels/[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
-PART_FILE = re.compile(r"fallback/[A-Za-z0-9_][A-Za-z0-9_.-]*\.(tflite|npz)\Z")
-
-SPECIALIZATION_FOLDER = re.compile(r"choices/[1-9][0-9]{0,6}\Z")
 
 
 def check_size(name: str, size: int) -> Iterator[str]:

@@ -19,7 +19,6 @@ _ARGUMENT = struct.Struct("<IIQ?I")
 
 
 def sealed(plan: Plan) -> Plan:
-    """The plan with the seals of its dispatches and persistent kernels."""
     return replace(
         plan,
         dispatches=tuple(
@@ -33,7 +32,6 @@ def sealed(plan: Plan) -> Plan:
 
 
 def dispatch_seal(kernel: Kernel, dispatch: Dispatch) -> int:
-    """The seal of a dispatch of that kernel."""
     return _seal(kernel, dispatch.grid, dispatch.arguments)
 
 

@@ -30,10 +30,7 @@ NARROW_SIZES = {"float16": 2, "uint16": 2, "uint8": 1, "int8": 1}
 
 
 def device_dtype(dtype: str) -> str:
-    """The dtype of a row-major tensor's elements on the device: float32, int32, int8 or uint8.
-
-    KeyError for a dtype that only the host handles.
-    """
+    """The dtype of a row-major tensor's elements on the device (KeyError if it is never there)."""
     return DEVICE_TYPES[dtype]
 
 

@@ -8,6 +8,7 @@ The digest in plan.tflgpu only shows that the file is as it was written; what wa
 make sense. The compiler validates a plan before writing it, the runtime after reading it.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -16,18 +17,10 @@ from math import isfinite, prod
 from ..errors import PlanError
 from .kernels import Kernel
 from .limits import (
-    ENTRY_POINT,
-    HEX_DIGEST,
     HOST_TYPES,
-    KERNEL_FILE,
     LARGEST_ARGUMENTS,
-    LARGEST_COUNTERS,
-    LARGEST_DISPATCH,
     LARGEST_GRID,
-    LARGEST_GROUP,
     LARGEST_SIZE,
-    LARGEST_SLICE,
-    SPECIALIZATION_FOLDER,
     check_argument,
     check_shape,
     check_size,
@@ -54,6 +47,20 @@ TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal
 
 REPORTED = 5
 """Problems listed in an error."""
+
+LARGEST_DISPATCH = 1 << 36
+"""Work-items of a dispatch, many more than a tensor of 2 GiB has elements."""
+LARGEST_GROUP = 1 << 16
+"""Work-items in a work-group."""
+LARGEST_SLICE = 64
+"""Channels in a slice."""
+LARGEST_COUNTERS = 256
+"""Bytes of a persistent kernel's counters for each dispatch, and as many again for its end."""
+
+HEX_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+ENTRY_POINT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+KERNEL_FILE = re.compile(r"kernels/[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+SPECIALIZATION_FOLDER = re.compile(r"choices/[1-9][0-9]{0,6}\Z")
 
 
 def validate(plan: Plan, source: str = "the plan") -> None:

@@ -1,11 +1,14 @@
 """Whether the parts of a plan that run on LiteRT are valid, and the tensors they exchange."""
 
+import re
 from collections.abc import Iterator
 from math import prod
 
-from .limits import HOST_TYPES, PART_FILE, check_argument, check_shape, check_unique
+from .limits import HOST_TYPES, check_argument, check_shape, check_unique
 from .records import Argument, HostPart, HostTensor, Plan, TensorInfo
 from .storage import DEVICE_TYPES, item_size
+
+PART_FILE = re.compile(r"fallback/[A-Za-z0-9_][A-Za-z0-9_.-]*\.(tflite|npz)\Z")
 
 
 def check_host_tensors(plan: Plan) -> Iterator[str]:

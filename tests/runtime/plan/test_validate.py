@@ -9,7 +9,6 @@ from plans import SIZE, chain, complete
 from tflgpu.compiler.emit.facts import stated
 from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
-from tflgpu.runtime.plan.limits import LARGEST_GROUP
 from tflgpu.runtime.plan.records import (
     Argument,
     HostPart,
@@ -22,7 +21,7 @@ from tflgpu.runtime.plan.records import (
 from tflgpu.runtime.plan.running import Element
 from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.plan.storage import sliced_shape
-from tflgpu.runtime.plan.validate import validate
+from tflgpu.runtime.plan.validate import LARGEST_GROUP, validate
 
 
 def with_part(**fields: Any) -> Plan:
