@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Array
-from .boxes import Box, Boxes, certain_of
-from .candidates import distinct
-from .outputs import Output, label
+from .boxes import Boxes
+from .candidates import distinct, likeliest
+from .outputs import Output
 
 STRIDES = ((8, 16, 16, 16), (16, 32, 32, 32), (8, 16, 32, 32, 32), (4,))
 """Of the layers with anchors, by network: those for near faces and palms, for faces in larger
@@ -33,21 +33,11 @@ def anchored_of(
     anchors = next((each for each in grids if boxes and len(each) == boxes.shape[1]), None)
     if boxes is None or logits is None or anchors is None:
         return None
-    height, width = size
-    places = boxes.values[0, :, :4] / (width, height, width, height)
-    centers, extents = places[:, :2] + anchors, places[:, 2:]
-    edges = np.concatenate([centers - extents / 2, centers + extents / 2], axis=1)
+    places = boxes.values[0, :, :4] / (*size[::-1], *size[::-1]) + np.pad(anchors, ((0, 0), (0, 2)))
     scores = 1 / (1 + np.exp(-np.clip(logits.values[0, :, 0], -100, 100)))
-    usable = np.flatnonzero(np.isfinite(edges).all(axis=1) & np.isfinite(scores))
-    ranked = usable[np.argsort(-scores[usable], kind="stable")]
-    order = ranked[: max(int((scores[ranked] >= least).sum()), 1)]
+    certain = likeliest(places, scores, least)
     kinds = np.zeros(len(scores), int)
-    kept = [
-        Box(label(names, 0), 0, float(scores[number]), top, left, bottom, right)
-        for number in distinct(order, edges, kinds, MOST_OVERLAP)
-        for left, top, right, bottom in [edges[number].tolist()]
-    ]
-    return certain_of(kept, least)
+    return distinct(certain, places, kinds, scores, names, MOST_OVERLAP, least)
 
 
 def _anchors(strides: tuple[int, ...], size: tuple[int, int]) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from .drawing import color, text_size
+from .drawing import Shown, color, text_size
 from .outputs import Output, label
 
 LEAST_SCORE = 0.5
@@ -31,7 +31,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Boxes(Shown):
     """The objects that were detected, the most certain first."""
 
     boxes: tuple[Box, ...]
@@ -41,7 +41,6 @@ class Boxes:
     """The best of those that score less."""
 
     def records(self) -> list[dict[str, Any]]:
-        """Each object with its score and edges."""
         return [asdict(box) for box in self.boxes]
 
     def draw(self, picture: Image.Image) -> Image.Image:
@@ -63,7 +62,6 @@ class Boxes:
         return drawn
 
     def nothing(self) -> str:
-        """What to say if there are none; empty if there are."""
         if self.boxes or self.missed is None:
             return "" if self.boxes else "No boxes found"
         best, score = self.missed.label, self.missed.score

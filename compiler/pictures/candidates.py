@@ -92,30 +92,46 @@ def _decoded(
     if layout.objectness:
         scores = scores * rows[:, 4:5]
     kinds, best = scores.argmax(axis=1), scores.max(axis=1)
-    usable = np.flatnonzero(np.isfinite(rows).all(axis=1))
-    ranked = usable[np.argsort(-best[usable], kind="stable")]
-    order = ranked[: max(int((best[ranked] >= least).sum()), 1)]
-    centers, extents = rows[:, :2], rows[:, 2:4]
+    certain = likeliest(rows, best, least)
+    places = rows[:, :4]
+    if certain.size and np.abs(places[certain]).max() > LARGEST_RELATIVE:
+        places = places / (*size[::-1], *size[::-1])
+    return distinct(certain, places, kinds, best, names, MOST_OVERLAP, least)
+
+
+def likeliest(rows: Array, scores: Array, least: float) -> Array:
+    """The numbers of the finite rows that score enough, best first; if none does, of the best."""
+    usable = np.flatnonzero(np.isfinite(rows).all(axis=1) & np.isfinite(scores))
+    ranked = usable[np.argsort(-scores[usable], kind="stable")]
+    return ranked[: max(int((scores[ranked] >= least).sum()), 1)]
+
+
+def distinct(
+    order: Array,
+    places: Array,
+    kinds: Array,
+    scores: Array,
+    names: Sequence[str],
+    most: float,
+    least: float,
+) -> Boxes:
+    """Of boxes, in this order, those that overlap no earlier one of their kind by more.
+
+    Each place is the center's x and y, the width and the height, relative to the picture.
+    """
+    centers, extents = places[:, :2], places[:, 2:]
     edges = np.concatenate([centers - extents / 2, centers + extents / 2], axis=1)
-    if order.size and np.abs(rows[order, :4]).max() > LARGEST_RELATIVE:
-        height, width = size
-        edges = edges / (width, height, width, height)
-    found = []
-    for number in distinct(order, edges, kinds, MOST_OVERLAP):
-        kind, (left, top, right, bottom) = int(kinds[number]), edges[number].tolist()
-        score = float(best[number])
-        found.append(Box(label(names, kind), kind, score, top, left, bottom, right))
-    return certain_of(found, least)
-
-
-def distinct(order: Array, edges: Array, kinds: Array, most: float) -> list[int]:
-    """Of boxes, in this order, those that overlap no earlier one of their kind by more."""
     kept: list[int] = []
     for number in map(int, order):
         alike = [other for other in kept if kinds[other] == kinds[number]]
         if all(_overlap(edges[number], edges[other]) <= most for other in alike):
             kept.append(number)
-    return kept
+    found = []
+    for number in kept:
+        kind, (left, top, right, bottom) = int(kinds[number]), edges[number].tolist()
+        score = float(scores[number])
+        found.append(Box(label(names, kind), kind, score, top, left, bottom, right))
+    return certain_of(found, least)
 
 
 def _overlap(one: Array, other: Array) -> float:

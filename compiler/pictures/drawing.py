@@ -1,19 +1,23 @@
 """What all drawings over a picture have in common."""
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 from PIL import Image
 
 
-class Shown(Protocol):
+class Shown(ABC):
     """Something that outputs show of a picture."""
 
+    @abstractmethod
     def records(self) -> list[dict[str, Any]]:
         """Each thing found, with its properties: strings, whole numbers and floats."""
 
     def nothing(self) -> str:
-        """What to say if nothing is certain enough; empty if something is."""
+        """What to say if nothing is certain enough; empty if something is, or always is."""
+        return ""
 
+    @abstractmethod
     def draw(self, picture: Image.Image) -> Image.Image:
         """The picture (RGB) with it drawn over it, or an image of its own."""
 

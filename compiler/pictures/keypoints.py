@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from ..ir import Array
-from .drawing import color, text_size
+from .drawing import Shown, color, text_size
 from .outputs import Output
 
 LEAST_SCORE = 0.2
@@ -44,7 +44,7 @@ class Keypoint:
 
 
 @dataclass(frozen=True)
-class Keypoints:
+class Keypoints(Shown):
     """The points of all bodies, in the model's order."""
 
     points: tuple[Keypoint, ...]
@@ -57,7 +57,6 @@ class Keypoints:
         return any(point.name for point in self.points)
 
     def records(self) -> list[dict[str, Any]]:
-        """Each point with its place and score."""
         return [asdict(point) for point in self.points]
 
     def draw(self, picture: Image.Image) -> Image.Image:
@@ -80,26 +79,19 @@ class Keypoints:
         for (_, index), (x, y), shade in zip(places, places.values(), shades.values(), strict=True):
             edges = (x - radius, y - radius, x + radius, y + radius)
             draw.ellipse(edges, fill=shade, outline="white")
+            stroke = {"stroke_width": max(size // 8, 1), "stroke_fill": "black"}
             place = (x + radius + 2, y - size)
-            draw.text(
-                place,
-                str(index),
-                fill="white",
-                font_size=size,
-                stroke_width=max(size // 8, 1),
-                stroke_fill="black",
-            )
+            draw.text(place, str(index), fill="white", font_size=size, **stroke)
         return drawn
 
     def nothing(self) -> str:
-        """What to say if none is certain enough; empty if one is."""
         best = max((point.score for point in self.points), default=0.0)
         if best >= self.least:
             return ""
         return f"No points with a score of {self.least:g} found; the best one has {best:.4g}"
 
 
-def keypoints_of(outputs: Sequence[Output], names: Sequence[str]) -> Keypoints | None:
+def keypoints_of(outputs: Sequence[Output]) -> Keypoints | None:
     """The points of bodies; None if the outputs have none.
 
     Either [1, 1, n, 3] with y, x and score of each point, as MoveNet computes them; or [1, poses,

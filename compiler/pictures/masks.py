@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from ..ir import Array
-from .drawing import color
+from .drawing import Shown, color
 from .outputs import Output, label
 
 OPACITY = 0.6
@@ -20,9 +20,7 @@ FOREGROUND = "foreground"
 
 
 @dataclass(frozen=True)
-class Mask:
-    """The class of each pixel."""
-
+class Mask(Shown):
     classes: Array
     """[height, width], integers."""
     names: tuple[str, ...]
@@ -40,10 +38,6 @@ class Mask:
             }
             for i in order
         ]
-
-    def nothing(self) -> str:
-        """Nothing: there always is one."""
-        return ""
 
     def draw(self, picture: Image.Image) -> Image.Image:
         """The picture with the color of each class but the first over it."""
@@ -92,27 +86,19 @@ def _single(values: Array, given: tuple[str, ...]) -> tuple[Array, tuple[str, ..
 
 
 @dataclass(frozen=True)
-class FeatureImage:
-    """An output as an image."""
-
+class FeatureImage(Shown):
     name: str
     """Of the output."""
     image: Image.Image
 
     def records(self) -> list[dict[str, Any]]:
-        """The output and its size."""
         return [{"output": self.name, "width": self.image.width, "height": self.image.height}]
 
-    def nothing(self) -> str:
-        """Nothing: there always is one."""
-        return ""
-
     def draw(self, picture: Image.Image) -> Image.Image:
-        """The image itself, in its own size."""
         return self.image
 
 
-def image_of(outputs: Sequence[Output], names: Sequence[str]) -> FeatureImage | None:
+def image_of(outputs: Sequence[Output]) -> FeatureImage | None:
     """The first output [1, height, width, 1 or 3] as an image; None if there is none.
 
     Values from 0 to 1 or from -1 to 1 become 0..255; others are clipped to 0..255. NaN counts as 0.

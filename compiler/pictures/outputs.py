@@ -15,8 +15,6 @@ from ..side_file import read_text
 
 @dataclass(frozen=True)
 class Output:
-    """An output of a run."""
-
     name: str
     values: Array
     """Real numbers: quantized outputs are dequantized."""
@@ -25,7 +23,6 @@ class Output:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the values."""
         return self.values.shape
 
     @property
@@ -57,8 +54,6 @@ BEST = 5
 
 @dataclass(frozen=True)
 class Class:
-    """A class and its score."""
-
     index: int
     label: str
     score: float

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ...runtime.errors import InputError
 from .anchors import anchored_of
-from .boxes import LEAST_SCORE, boxes_of
+from .boxes import LEAST_SCORE, Boxes, boxes_of
 from .candidates import candidates_of
 from .drawing import Shown
 from .families import data_set_of
@@ -32,9 +32,14 @@ def shown_in(
     the height and width of the model's picture, and `least` the least score of boxes and points.
     InputError if the outputs show nothing of the kind, or may show several.
     """
+    finders = {
+        "boxes": lambda: _boxes(outputs, names, layout, size, least),
+        "mask": lambda: mask_of(outputs, names),
+        "image": lambda: image_of(outputs),
+        "keypoints": lambda: _points(outputs, size, least),
+    }
     for each in (kind,) if kind else [guess for guess, _ in evidence(outputs, names, size)]:
-        found = _find(each, outputs, names, layout, size, least)
-        if found is not None:
+        if (found := finders[each]()) is not None:
             return each, found
     listed = ", ".join(f"{output.name} {list(output.shape)}" for output in outputs)
     if kind:
@@ -48,25 +53,24 @@ def shown_in(
     )
 
 
-def _find(
-    kind: str,
+def _boxes(
     outputs: Sequence[Output],
     names: Sequence[str],
     layout: str,
     size: tuple[int, int],
     least: float | None,
-) -> Shown | None:
-    if kind == "boxes":
-        score = LEAST_SCORE if least is None else least
-        found = None if layout else boxes_of(outputs, names, score)
-        if found is None and not layout:
-            found = anchored_of(outputs, names, size, score)
-        return found or candidates_of(outputs, names, layout, size, score)
-    if kind == "mask":
-        return mask_of(outputs, names)
-    if kind == "image":
-        return image_of(outputs, names)
-    points: Keypoints | None = poses_of(outputs, size) or keypoints_of(outputs, names)
+) -> Boxes | None:
+    score = LEAST_SCORE if least is None else least
+    found = None
+    if not layout:
+        found = boxes_of(outputs, names, score) or anchored_of(outputs, names, size, score)
+    return found or candidates_of(outputs, names, layout, size, score)
+
+
+def _points(
+    outputs: Sequence[Output], size: tuple[int, int], least: float | None
+) -> Keypoints | None:
+    points = poses_of(outputs, size) or keypoints_of(outputs)
     return points if points is None or least is None else replace(points, least=least)
 
 
@@ -124,8 +128,4 @@ def _anchors(outputs: Sequence[Output]) -> str:
     """What to know of outputs that are relative to anchors, which no model contains."""
     rows = [output.shape[1] for output in outputs if output.values.ndim == 3]
     pairs = len(rows) > len(set(rows)) and max(rows, default=0) > 100
-    return (
-        "; these look like boxes and scores of anchors, which the application decodes"
-        if pairs
-        else ""
-    )
+    return "; these look like boxes and scores of anchors, which the application decodes" * pairs
