@@ -81,7 +81,6 @@ class CompiledModel:
         return {"key": key, "inputs": list(signature.inputs), "outputs": list(signature.outputs)}
 
     def get_num_signatures(self) -> int:
-        """The number of signatures."""
         return len(self._signatures.by_key)
 
     def get_signature_index(self, key: str) -> int:
@@ -108,10 +107,7 @@ class CompiledModel:
     def get_input_buffer_requirements(
         self, input_index: int, signature_index: int = 0
     ) -> dict[str, Any]:
-        """The bytes of an input, and the number of the only type of buffer: host memory.
-
-        RuntimeError if there is no such input.
-        """
+        """The bytes of an input, and the number of the only type of buffer (RuntimeError)."""
         return _requirements(_nth(self.create_input_buffers(signature_index), input_index))
 
     def get_output_buffer_requirements(

@@ -57,7 +57,6 @@ def tensor_details(
 
 
 def operator_details(operator: FileOperator, index: int, subgraph: FileSubgraph) -> dict[str, Any]:
-    """LiteRT's dictionary about an operator."""
     return {
         "index": index,
         "op_name": operator.name,

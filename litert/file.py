@@ -59,10 +59,7 @@ class FileOperator:
 
 @dataclass(frozen=True)
 class FileSignature:
-    """A signature: the tensors of a subgraph by the names of the application.
-
-    Inputs and outputs are in the order of the subgraph.
-    """
+    """A signature: a subgraph's tensors, in its order, by the names of the application."""
 
     subgraph: int
     inputs: Mapping[str, int]
@@ -102,11 +99,9 @@ class File:
         return bytes(self._source.data)
 
     def __len__(self) -> int:
-        """The number of subgraphs."""
         return len(self._file.subgraphs)
 
     def subgraph(self, index: int) -> FileSubgraph:
-        """One of the subgraphs (ModelError)."""
         if index not in self._subgraphs:
             with self._source.at(self._name):
                 self._subgraphs[index] = self._read(index)
@@ -128,10 +123,7 @@ class File:
 
     @cached_property
     def widened(self) -> frozenset[int]:
-        """The int8 weights of the first subgraph that LiteRT gives a scale for each row.
-
-        Its delegate for CPUs does so when tensors are allocated.
-        """
+        """The int8 weights that LiteRT's delegate for CPUs gives a scale for each row."""
         tensors = self.subgraph(0).tensors
         weighted = [operator for operator in self.operators if len(operator.inputs) > 1]
         return frozenset(

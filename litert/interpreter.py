@@ -182,7 +182,6 @@ class Interpreter:
         return operator_details(file.operators[op_index], op_index, file.subgraph(0))
 
     def num_subgraphs(self) -> int:
-        """The number of subgraphs in the model."""
         return len(self._model.file)
 
     # -- running ----------------------------------------------------------------------------
@@ -198,10 +197,7 @@ class Interpreter:
         self._main.resize(input_index, shape, strict)
 
     def allocate_tensors(self) -> None:
-        """Compile and load the model for the shapes of its inputs, unless that has been done.
-
-        RuntimeError if the model cannot be compiled or run, or a view is held.
-        """
+        """Compile and load the model for its inputs' shapes, unless done (RuntimeError)."""
         self._main.allocate()
 
     def set_tensor(self, tensor_index: int, value: Any) -> None:

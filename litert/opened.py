@@ -78,7 +78,6 @@ class Opened:
 
     @cached_property
     def _signatures(self) -> Together:
-        """The session of all signatures."""
         choices = self._choices() if 0 in self._keys else {}
         return Together(self._loader, tuple(self._keys.values()), choices)
 
@@ -114,7 +113,6 @@ class Defaults:
 
     @property
     def folder(self) -> Path:
-        """The folder of compiled models."""
         return self.cache or user_cache()
 
 

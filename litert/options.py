@@ -29,8 +29,6 @@ class CpuKernelMode(enum.IntEnum):
 
 @dataclass
 class CpuOptions:
-    """LiteRT's options for CPUs."""
-
     num_threads: int = 0
     kernel_mode: CpuKernelMode | None = None
     enable_ynnpack: bool = False
@@ -40,8 +38,6 @@ class CpuOptions:
 
 @dataclass
 class GpuOptions:
-    """LiteRT's options for GPUs."""
-
     enforce_f32: bool = False
     constant_tensor_sharing: bool = False
     infinite_float_capping: bool = False
@@ -52,15 +48,12 @@ class GpuOptions:
 
 @dataclass
 class Options:
-    """LiteRT's options of one model."""
-
     hardware_accelerators: HardwareAccelerator = HardwareAccelerator.CPU
     cpu_options: CpuOptions = field(default_factory=CpuOptions)
     gpu_options: GpuOptions = field(default_factory=GpuOptions)
 
     @classmethod
     def create(cls) -> Options:
-        """Options with LiteRT's defaults."""
         return cls()
 
 

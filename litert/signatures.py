@@ -29,7 +29,6 @@ class Signatures:
         }
 
     def index(self, key: str) -> int:
-        """The index of a signature."""
         if key not in self.by_key:
             raise RuntimeError(f"Signature not found: {key}")
         return list(self.by_key).index(key)
@@ -74,7 +73,6 @@ class Signatures:
         return TensorBuffer(np.zeros(tuple(info["shape"]), info["dtype"]))
 
     def close(self) -> None:
-        """Free the model's memory."""
         self._model = None
 
 

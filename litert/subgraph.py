@@ -64,12 +64,10 @@ class Subgraph:
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """Indices of the inputs."""
         return self._content.inputs
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """Indices of the outputs."""
         return self._content.outputs
 
     @property
@@ -78,7 +76,6 @@ class Subgraph:
         return self._session is not None and not self._session.plan.parts
 
     def __len__(self) -> int:
-        """The number of tensors."""
         return len(self._content.tensors)
 
     # -- details ----------------------------------------------------------------------------
@@ -265,6 +262,5 @@ class Subgraph:
         self._outputs.update(zip(self._results, results.values(), strict=True))
 
     def reset_variables(self) -> None:
-        """Give the variables their initial content."""
         if self._session is not None:
             self._session.reset()

@@ -63,7 +63,6 @@ class TensorBuffer:
         return {"dtype": array.dtype.name, "shape": list(array.shape)}
 
     def destroy(self) -> None:
-        """Give up the memory."""
         self._array = None
 
     def bytes(self, caller: str) -> NDArray[np.uint8]:

@@ -29,10 +29,7 @@ LOG = logging.getLogger("tflgpu.litert")
 
 @dataclass(frozen=True)
 class Loader:
-    """A model, and where it is compiled and run.
-
-    A cache folder finds a compiled model by its content and the options.
-    """
+    """A model, and where it is compiled and run; a cache finds it by content and options."""
 
     model: Callable[[], Model]
     device: str
@@ -96,10 +93,7 @@ Key = tuple[tuple[str, Shape], ...]
 
 
 class Together:
-    """One session for several signatures, and for choices of input shapes of the first.
-
-    It is closed when the application drops this object.
-    """
+    """One session for signatures, and for choices of shapes of the first; closed with this."""
 
     def __init__(
         self, loader: Loader, signatures: tuple[str, ...], choices: Mapping[Key, Shapes]
@@ -152,10 +146,7 @@ class Together:
 
 
 class Variants:
-    """The loaded sessions of a model or of one of its signatures.
-
-    Those with resized inputs are closed when the application drops this object.
-    """
+    """The loaded sessions of a model or a signature; those resized are closed with it."""
 
     def __init__(self, loader: Loader, signature: str, together: Together) -> None:
         self._loader, self._signature, self._together = loader, signature, together
@@ -164,10 +155,7 @@ class Variants:
         weakref.finalize(self, _close, self._loaded.values())
 
     def session(self, shapes: Shapes) -> Session:
-        """The session for these input shapes, compiled and loaded if need be.
-
-        Raises what `tflgpu.compile` and `tflgpu.load` raise.
-        """
+        """The session for these shapes, compiled if need be (as `tflgpu.compile` and `load`)."""
         key = tuple(sorted(shapes.items()))
         together = self._together.session(self._signature, key)
         if together is not None:

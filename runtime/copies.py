@@ -26,8 +26,6 @@ class _Memory:
 
 
 class CopyIn(_Memory):
-    """Copies arrays to a buffer."""
-
     def start(self, array: Array, may_change: bool) -> None:
         """Start copying an array of the tensor's shape and dtype.
 
@@ -44,8 +42,6 @@ class CopyIn(_Memory):
 
 
 class CopyOut(_Memory):
-    """Copies a buffer to arrays."""
-
     def __init__(self, device: Device, info: TensorInfo, buffer: Buffer) -> None:
         super().__init__(device, info, buffer)
         self._staged = np.empty(0, self._dtype)

@@ -64,11 +64,7 @@ class LoadedFunction:
         """Does nothing: what the function remembers is its own."""
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """The outputs for these inputs.
-
-        InputError if the function returns something else than the model's arrays; what it raises
-        is passed on.
-        """
+        """The outputs. InputError if they do not fit; what the function raises is passed on."""
         operands = [
             arrays[place] if place >= 0 else self._constants.get(position)
             for position, place in enumerate(self._operands)

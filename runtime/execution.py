@@ -28,10 +28,7 @@ NO_TARGETS: Mapping[int, Array] = {}
 
 
 class Execution:
-    """A plan on a device, for use by one thread at a time.
-
-    Its methods must be called inside a `with` block, which is one of the `SessionDevice`.
-    """
+    """A plan on a device, to be used by one thread at a time, inside a `with` block."""
 
     def __init__(
         self,
@@ -128,11 +125,7 @@ class Execution:
     def run(
         self, arrays: Sequence[Array], targets: Mapping[int, Array] = NO_TARGETS
     ) -> list[Array]:
-        """The model's outputs, in order, for inputs as `arrays_for` returns them.
-
-        Those that kernels compute are written into the arrays of `targets`, by their index, if
-        there are any.
-        """
+        """The model's outputs; kernels write theirs into the arrays of `targets`, by index."""
         with self.device.calls, self.finishing:
             self._upload(arrays)
             values = self.execute(arrays, self.commands.recorded, self.device.enqueue)
@@ -167,7 +160,6 @@ class Execution:
         return times
 
     def profile_parts(self, arrays: Sequence[Array]) -> list[PartTime]:
-        """The time that each part takes."""
         times: list[PartTime] = []
         with self.finishing:
             self._upload(arrays)
@@ -194,7 +186,6 @@ class Execution:
 
     @cached_property
     def _copies_in(self) -> list[tuple[int, CopyIn]]:
-        """For each input that the device reads."""
         inputs, buffers = self.plan.inputs, self.memory.buffers
         return [
             (index, CopyIn(self.device, inputs[index], buffers[Region.INPUT, index]))
@@ -203,7 +194,6 @@ class Execution:
 
     @cached_property
     def _copies_out(self) -> list[tuple[int, CopyOut]]:
-        """For each output that kernels compute."""
         outputs, buffers = self.plan.outputs, self.memory.buffers
         return [
             (index, CopyOut(self.device, outputs[index], buffers[Region.OUTPUT, index]))
@@ -211,7 +201,6 @@ class Execution:
         ]
 
     def _upload(self, arrays: Sequence[Array]) -> None:
-        """Copy the inputs that the device reads."""
         if self.owner.slots:
             # Their runs in flight may read the same memory, if it is that of `mapped_input`.
             self.device.finish()

@@ -16,7 +16,6 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def shapes_of(infos: Sequence[TensorInfo]) -> Shapes:
-    """The shapes of inputs, by name."""
     return {info.name: info.shape for info in infos}
 
 
@@ -32,10 +31,7 @@ def choices_of(plan: Plan) -> tuple[Shapes, ...]:
 
 
 def choices_for(plan: Plan, signature: str | None) -> list[int]:
-    """The numbers of the choices for a signature; by default for the first.
-
-    InputError, with a list of the signatures, if there are none.
-    """
+    """The numbers of the choices for a signature, by default the first (InputError lists all)."""
     signatures = signatures_of(plan)
     wanted = signatures[0] if signature is None else signature
     found = [number for number, key in enumerate(signatures) if key == wanted]

@@ -106,7 +106,6 @@ class LoadedModel:
         return execution
 
     def reset(self) -> None:
-        """Give all variables their initial content (DeviceError)."""
         with self.device:
             for execution in self._loaded.values():
                 execution.reset()

@@ -11,8 +11,7 @@ _CONTROL_GROUPS = "/sys/fs/cgroup"
 
 
 def instructions() -> frozenset[str]:
-    """The names of the extensions of the processor's instructions as Linux gives them, such as
-    avx512_vnni; empty on other systems."""
+    """The processor's extensions as Linux calls them, such as avx512_vnni; empty elsewhere."""
     return frozenset(_features().partition(":")[2].split())
 
 

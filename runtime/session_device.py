@@ -63,7 +63,6 @@ class SessionDevice:
 
     @property
     def closed(self) -> bool:
-        """Whether the device has been released."""
         return self._closed
 
     def check_process(self) -> None:

@@ -17,10 +17,7 @@ def one_line(kind: str, execution: Execution, state: str = "") -> str:
 
 
 def table(execution: Execution, choices: int) -> str:
-    """HTML with the model, its device, and a row for each input and output.
-
-    `choices` is for how many choices of input shapes the model was compiled.
-    """
+    """HTML with the model, its device, how many choices of shapes it has, inputs and outputs."""
     plan = execution.plan
     rows = "".join(
         f"<tr><td>{kind}</td><td>{escape(printable(info.name))}</td><td>{info.dtype}</td>"

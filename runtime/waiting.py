@@ -17,10 +17,7 @@ WIDTH, MARK = 24, 6
 
 @contextmanager
 def waiting(text: str, stream: TextIO | None = None, patience: float = PATIENCE) -> Iterator[None]:
-    """A block during which the bar is shown on a stream (standard error), if that is a terminal.
-
-    The bar says what is done and for how long, and is cleared when the block ends.
-    """
+    """A block during which a bar on a terminal says what is done, and for how long."""
     stream = stream or sys.stderr
     # A program without a console has no streams; one that is closed is no terminal.
     if stream is None or stream.closed or not stream.isatty():

@@ -28,10 +28,7 @@ def _escaped(byte: int) -> str:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """String literals for a text of any length, a line of code for each line of the text.
-
-    Each literal is made of adjacent ones of whole lines, which the compiler joins.
-    """
+    """Literals for a text of any length, each of adjacent ones, a line of code for each line."""
     piece: list[str] = []
     size = 0
     for line in text.splitlines(keepends=True):
@@ -65,5 +62,4 @@ def braced(values: Iterable[object]) -> str:
 
 
 def array(kind: str, name: str, rows: Iterable[str]) -> str:
-    """The definition of an array, a row for each line."""
     return "\n".join([f"static const {kind} {name}[] = {{", *(f"    {row}," for row in rows), "};"])

@@ -130,7 +130,6 @@ def export(
 
 
 def _signatures(variant: Variant) -> list[Variant]:
-    """A variant for each signature that it has."""
     return [variant, *map(variant.specialized, variant.plan.specializations)]
 
 
@@ -192,10 +191,7 @@ def _edits(variants: Sequence[Sequence[Variant]]) -> str:
 
 
 def unsupported(variants: Sequence[Sequence[Plan]]) -> list[str]:
-    """Why variants of a model, each with the plans of its signatures, cannot be exported.
-
-    Each reason names what is at fault.
-    """
+    """Why variants, each with its signatures' plans, cannot be exported: what is at fault."""
     plans = [each[0] for each in variants]
     first = plans[0]
     reasons = []

@@ -57,10 +57,7 @@ def tables(
     backend: str,
     embed: bool,
 ) -> str:
-    """NAME.c, which defines a model with these signatures, each of them for the same devices.
-
-    With `embed`, it has the weights.
-    """
+    """NAME.c: a model with these signatures, all for the same devices; its weights if `embed`."""
     first = signatures[0]
     plan = first[0].plan
     profiles = ", ".join(in_comment(variant.plan.profile) for variant in first)

@@ -86,10 +86,7 @@ def span_table(number: int, spans: Sequence[Span]) -> str:
 
 
 def variant_tables(variant: Variant, number: int, spans: int, prefix: str) -> tuple[str, str]:
-    """The tables that a variant's row points to, and that row.
-
-    `spans` is the number of them; names of tables start with `prefix`.
-    """
+    """The tables, named from `prefix`, of a variant's row with so many spans, and that row."""
     plan, needs = variant.plan, variant.plan.needs
     kinds = ("dispatches", "persistent")[: len(plan.schedules)]
     names = [f"{prefix}{kind}_{number}" for kind in kinds]

@@ -40,10 +40,7 @@ UNKNOWN = Pictures((0.0,), (255.0,), False)
 def web_files(
     signatures: Sequence[Variant], name: str, pictures: Pictures, described: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The content of each file, for all signatures of a variant.
-
-    `described` has the model and its tensors for the README.
-    """
+    """The content of each file; `described` has the model and its tensors for the README."""
     plan = signatures[0].plan
     call = ", ".join(f"{in_comment(json.dumps(info.name))}: array" for info in plan.inputs)
     scaling = {"mean": pictures.mean, "std": pictures.std, "known": pictures.known}

@@ -31,10 +31,7 @@ class JoinedWeights:
 
 
 def join_weights(variants: Sequence[Sequence[Variant]]) -> JoinedWeights:
-    """Store what variants after the first have in common with those before only once.
-
-    Each is given with its signatures, which have the same weights.
-    """
+    """Store what variants, each given with its signatures, have in common only once."""
     content = bytearray()
     places: dict[bytes, int] = {}
     spans = []

@@ -67,8 +67,6 @@ class _Attempt(Generic[Item]):
 
 
 class Cluster:
-    """A scheduler of Dask and its workers."""
-
     def __init__(self, client: Client, name: str) -> None:
         """`name` is that of the scheduler, for messages."""
         self._client = client
@@ -90,10 +88,7 @@ class Cluster:
         return self._client.submit(function, *arguments, pure=False, **options)
 
     def threads(self) -> int:
-        """The threads of all workers not long ago, at least 1, without asking each time.
-
-        WorkerError if the scheduler is gone.
-        """
+        """The threads of all workers lately, at least 1 (WorkerError if the scheduler is gone)."""
         if monotonic() - self._counted > LOOK:
             self._lately = max(1, self._threads())
             self._counted = monotonic()

@@ -53,7 +53,6 @@ def _models(argument: str) -> list[Path]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The models in and below a folder."""
     for parent, folders, files in os.walk(folder):
         if PLAN in files:
             folders.clear()

@@ -12,8 +12,6 @@ from .row import Row
 
 @dataclass(frozen=True)
 class Kept:
-    """A variant that a place has."""
-
     path: Path | str
     """The variant's folder, or its URL."""
     size: int
@@ -33,10 +31,7 @@ class Place(Protocol):
     """How many variants a process may write at a time."""
 
     def find(self, fingerprint: str, variant: str, stamp: str) -> Kept | None:
-        """A variant that is there and whole; else None.
-
-        Files are not read again if they have the stamp with which they were known to be whole.
-        """
+        """A variant that is there and whole, or None; files with this known stamp are not read."""
 
     def put(self, compiled: CompiledModel) -> Kept:
         """Write a variant, whole or not at all, unless it is there."""

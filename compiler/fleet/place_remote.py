@@ -19,10 +19,7 @@ from .row import Row, from_bytes, merged, to_bytes
 
 
 class Remote:
-    """A store. What is put there is written to a temporary cache first.
-
-    Its rows are in files of their own for each part of a run, since a store has no locks.
-    """
+    """A store, written by way of a temporary cache. It has no locks, so rows lie in many files."""
 
     shared = False
     writers = 4

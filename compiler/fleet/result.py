@@ -16,8 +16,6 @@ Status = Literal["compiled", "present", "failed"]
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a task."""
-
     task: Task
     status: Status
     """"compiled"; "present" if the variant was in the cache already, or is that of an equal model
@@ -48,7 +46,6 @@ class Result:
 
     @property
     def row(self) -> Row:
-        """The result as a place records it."""
         task, options = self.task, self.task.options
         return Row(
             model=str(task.model),

@@ -24,8 +24,6 @@ def _is_finding(item: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one task."""
-
     model: str
     """The path of the model's file, as given."""
     fingerprint: str
@@ -82,7 +80,6 @@ def merged(rows: Iterable[Row], holds: Callable[[str, str], bool]) -> list[Row]:
 
 
 def to_bytes(rows: Iterable[Row]) -> bytes:
-    """The content of a file of rows."""
     found = {"format": FORMAT, "variants": [vars(row) for row in rows]}
     return f"{json.dumps(found, indent=1)}\n".encode()
 

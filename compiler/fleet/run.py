@@ -136,7 +136,6 @@ def _known(task: Task, place: Place, rows: Rows, litert: str) -> Result | None:
 
 
 def _error(row: Row) -> ModelError | UnsupportedError:
-    """The error that a row records."""
     if row.findings:
         return UnsupportedError([Finding(**item) for item in row.findings])
     return ModelError(row.error)

@@ -56,10 +56,7 @@ def _client(scheduler: str, loop: IOLoop) -> Client:
 
 
 def _check_address(scheduler: str) -> None:
-    """OSError or ValueError for an address that nothing can be at.
-
-    A client of it would hang for a minute when it is thrown away.
-    """
+    """OSError or ValueError for an address of nothing, whose client would hang for a minute."""
     protocol, named, _ = scheduler.partition("://")
     if named and protocol not in PROTOCOLS:
         raise ValueError(f"{protocol} is none of the protocols {', '.join(PROTOCOLS)}")
@@ -70,11 +67,7 @@ def _check_address(scheduler: str) -> None:
 
 
 class Scheduled:
-    """The workers of a scheduler.
-
-    A model travels to the scheduler once, by its content, and from there to the workers that need
-    it.
-    """
+    """The workers of a scheduler, to which a model travels once, by its content."""
 
     def __init__(self, cluster: Cluster) -> None:
         """WorkerError that names each worker with another version of the compiler, or none."""

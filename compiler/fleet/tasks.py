@@ -77,10 +77,7 @@ def for_each(
 def matrix(
     models: Iterable[Path], options: Sequence[Options], tolerance: float = TOLERANCE
 ) -> list[Task]:
-    """A task for each model with each set of options, the tasks of a model in a row.
-
-    DeviceError or OptionError if a device, or a file that the options name, cannot be used.
-    """
+    """A task for each model and each set of options, by model (DeviceError, OptionError)."""
     columns = [(each, _table_digest(each)) for each in dict.fromkeys(map(_for_profile, options))]
     tasks = []
     for model in models:
@@ -96,10 +93,7 @@ def matrix(
 
 
 def _for_profile(options: Options) -> Options:
-    """The options with a device profile, so that the device need not be where they are used.
-
-    A search for operators to keep needs the device itself.
-    """
+    """The options with a profile in place of a device, unless a search needs the device itself."""
     chosen = choose_profile(options.device, options.target)
     if options.keep_f32 == AUTO or names_profile(options.device):
         return options

@@ -26,7 +26,6 @@ TABLE = "table.json"
 
 
 def resource(info: DeviceInfo) -> str:
-    """The name of a device as a resource."""
     return f"tflgpu-{device_key(info)}"
 
 

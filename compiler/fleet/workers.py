@@ -37,8 +37,6 @@ class Built:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a task failed."""
-
     error: Exception
     litert: str = ""
     """The version of LiteRT if another attempt with it would fail alike; else empty."""
@@ -57,8 +55,6 @@ class Written:
 
 
 class Workers(Protocol):
-    """Something that compiles tasks."""
-
     litert: str
     """Their version of LiteRT; empty if it differs among them."""
 
@@ -92,10 +88,7 @@ def compile_task(task: Task, progress: Progress = silent) -> Built | Failed:
 def compile_file(
     model: Path, options: Options, tolerance: float, progress: Progress = silent
 ) -> Built:
-    """Compile a model file in memory, after a search for operators to keep, if that is asked for.
-
-    Raises what `tflgpu.compile` raises, except for the cache.
-    """
+    """Compile a model in memory, after a search if asked for. Raises as `tflgpu.compile`."""
     start = perf_counter()
     with told() as warnings:
         settled = settle(model, options, tolerance, progress)

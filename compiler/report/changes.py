@@ -32,8 +32,6 @@ class Change:
 
 @dataclass(frozen=True)
 class Figure:
-    """A property of both variants."""
-
     title: str
     before: int
     now: int
@@ -64,7 +62,6 @@ def changes(now: Variant, before: Variant) -> list[Change]:
 
 
 def figures(now: Plan, before: Plan) -> list[Figure]:
-    """The variants as a whole."""
 
     def figure(title: str, of: Callable[[Plan], int], is_bytes: bool = False) -> Figure:
         return Figure(title, of(before), of(now), is_bytes)

@@ -83,7 +83,6 @@ class _Sets:
         self._parent: dict[int, int] = {}
 
     def join(self, operators: Sequence[int]) -> None:
-        """Put operators into one set."""
         for operator in operators:
             self._parent.setdefault(operator, operator)
             self._parent[self._find(operator)] = self._find(operators[0])

@@ -62,10 +62,7 @@ def _node(name: str, kind: str, index: int, computes: str, tensor: str) -> Json:
 
 
 def drawn(plan: Plan, nodes: Sequence[Json], linked: Sequence[Edge]) -> Json:
-    """A graph with nodes for the model's inputs, outputs and variables, and its blocks.
-
-    A block is given by the position of its first node and its length.
-    """
+    """A graph with the model's own nodes; a block is a first position and a length."""
     ends = {name for edge in linked for name in (edge.source, edge.target)}
 
     def own(kind: str, items: Sequence[TensorInfo | Variable]) -> list[Json]:

@@ -25,7 +25,6 @@ SCRIPTS = (
 
 
 def page(contents: dict[str, Any]) -> str:
-    """The HTML page that shows `contents`."""
     return _template().render(
         model=contents["model"],
         contents=_json(contents),
@@ -50,7 +49,6 @@ def _text(name: str) -> str:
 
 
 def _code(name: str) -> Markup:
-    """A script or style sheet of the package, as it is."""
     return Markup(_text(name))
 
 

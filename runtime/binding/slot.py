@@ -23,8 +23,6 @@ Arrays = Mapping[int, Array]
 
 @dataclass(eq=False)
 class Run:
-    """A run that was started."""
-
     marker: Marker
     """At its end."""
     targets: Arrays
@@ -143,7 +141,6 @@ class Slot:
 
     @property
     def closed(self) -> bool:
-        """Whether its buffers have been freed."""
         return not self._finalizer.alive
 
     def close(self) -> None:

@@ -22,10 +22,7 @@ Pick = Callable[[Any], Execution]
 def stream(
     execution: Execution, pick: Pick, frames: Iterable[Any], depth: int
 ) -> Iterator[dict[str, Array]]:
-    """The outputs for each frame, as `Session.stream` describes it.
-
-    `execution` is that of the first choice of input shapes.
-    """
+    """The outputs for each frame, as of `Session.stream`; `execution` is the first choice's."""
     if not isinstance(depth, int):
         raise InputError(f"depth={depth!r}: give the number of runs in flight")
     if depth < 1:

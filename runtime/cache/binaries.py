@@ -61,10 +61,7 @@ def binary_key(device: Device, plan: Plan) -> str:
 
 
 def read_binary(folder: Path, device: Device, plan: Plan) -> bytes | None:
-    """The binary stored for this device and these kernels; None if there is none to rely on.
-
-    PlanError if a kernel's file was changed since it was stored.
-    """
+    """The binary stored for these, None if none is reliable (PlanError if a kernel has changed)."""
     content = read_for_device(folder, device.info)
     binary = None if content is None else unpack(content, binary_key(device, plan))
     if binary is not None:

@@ -57,12 +57,10 @@ def fingerprint(model: Path | bytes) -> str:
 
 
 def is_fingerprint(text: str) -> bool:
-    """Whether a text has the form of a model's fingerprint."""
     return _FINGERPRINT.match(text) is not None
 
 
 def variant_folder(cache: Path, model_fingerprint: str, variant: str) -> Path:
-    """The path of a variant in a cache, whether or not it exists."""
     return cache / model_fingerprint / variant
 
 
@@ -184,10 +182,7 @@ def first_runnable(found: Sequence[tuple[Path, Plan]], device: Device) -> tuple[
 
 
 def read_settled(cache: Path, read: Callable[[], _Result]) -> _Result:
-    """The result of `read`, which is repeated if it fails while the cache is being changed.
-
-    Another process may be replacing the very folder that is read.
-    """
+    """What `read` returns, repeated if it fails while another process changes the cache."""
     for _ in range(ATTEMPTS - 1):
         before = _inodes(cache)
         try:

@@ -24,8 +24,6 @@ from .variant import PLAN, WEIGHTS, edited_kernels, read_plan, read_variant
 
 @dataclass(frozen=True)
 class Entry:
-    """A variant in a cache."""
-
     folder: Path
     model: str
     """The model file's name; empty if the plan is damaged."""

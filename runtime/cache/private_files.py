@@ -101,10 +101,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes, lasting: bool = True) -> None:
-    """Replace a file, or create it; the new content appears whole or not at all (OSError).
-
-    It is only waited for until it is on disk if it is `lasting`.
-    """
+    """Replace or make a file, whole or not at all, and wait for the disk if `lasting` (OSError)."""
     import tempfile
 
     descriptor, temporary = tempfile.mkstemp(".tmp", f".{path.stem}.", path.parent)

@@ -68,15 +68,11 @@ class Variant:
 
     @property
     def edited(self) -> tuple[str, ...]:
-        """The names of the kernels that were changed by hand."""
         return edited_kernels(self.plan)
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
-        """The text of each kernel file, by `Kernel.file` (PlanError).
-
-        Read on first use: kernels that are restored from a binary do not need it.
-        """
+        """The text of each kernel file, by `Kernel.file`, read on first use (PlanError)."""
         return read_sources(self.folder, self.plan) if self.texts is None else self.texts
 
 
@@ -174,10 +170,7 @@ _INCLUDES = re.compile(rf"(#|%:|\?\?=){_SPACE}(include|import|embed)")
 
 
 class Weights:
-    """The content of weights.bin, mapped into memory.
-
-    Its digest is computed on another thread; hashlib releases Python's lock.
-    """
+    """The content of weights.bin, mapped into memory; its digest is computed on another thread."""
 
     def __init__(self, folder: Path) -> None:
         """Open the weights in a variant's folder (PlanError)."""

@@ -67,7 +67,6 @@ class Attempt:
             self.failure = f"{ending} while {self._step}{last and ': '}{last}"
 
     def _take(self, kind: str, content: Any) -> None:
-        """What a line of the process says."""
         if kind == "step":
             self._step = content
         elif kind == "devices":
@@ -99,10 +98,7 @@ def say(kind: str, content: object) -> None:
 
 
 def told(steps: Iterator[str], *errors: type[Exception]) -> str:
-    """Why one of these steps failed, with one of these errors; empty if none did.
-
-    Each is told before it is taken.
-    """
+    """Why one of these steps failed, each told before it is taken; empty if none did."""
     try:
         for step in steps:
             say("step", step)

@@ -16,8 +16,6 @@ _Span = tuple[Region, int, int, int, int]
 
 @dataclass(frozen=True)
 class Commands:
-    """The commands of a schedule."""
-
     buffers: Buffers
     """The memory that they work on."""
     programs: Sequence[Program]

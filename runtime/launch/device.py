@@ -112,8 +112,7 @@ class Device(Protocol):
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
-        """Compile kernels from their sources, by file, with options of the driver's compiler
-        (BuildError)."""
+        """Compile kernels from sources, by file, with options of the compiler (BuildError)."""
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
         """The programs as one binary; None if the driver does not return it.
@@ -198,10 +197,7 @@ class Device(Protocol):
         """Start copying from `offset` of a buffer to a contiguous array, filled at `finish`."""
 
     def wait_for(self, events: Sequence[Any]) -> None:
-        """Let what is started from now on wait for events of the caller, such as `Marker.event`.
-
-        InputError for objects that are none.
-        """
+        """Let what is started from now on wait for events of the caller (InputError for others)."""
 
     def mark(self) -> Marker:
         """A marker after everything that was started, which begins without waiting for more."""

@@ -68,7 +68,6 @@ class DeviceMemory:
         self._initialize(new)
 
     def reset(self) -> None:
-        """Give every variable its initial content."""
         self._initialize(range(len(self._plan.variables)))
 
     def _initialize(self, variables: Sequence[int]) -> None:
@@ -80,7 +79,6 @@ class DeviceMemory:
         self._device.finish()
 
     def state(self) -> dict[int, Array]:
-        """The content of each variable."""
         contents = {}
         for index, variable in enumerate(self._plan.variables):
             contents[index] = np.empty(variable.reach, np.uint8)
@@ -89,7 +87,6 @@ class DeviceMemory:
         return contents
 
     def restore(self, contents: Mapping[int, Array]) -> None:
-        """Give variables the content that they had."""
         for index, content in contents.items():
             self._device.upload(self.buffers[STATE, index], content)
         self._device.finish()
@@ -110,7 +107,6 @@ class DeviceMemory:
 
 
 def _unpack(tensor: PlacedTensor, content: Array) -> Array:
-    """The bytes of a stored tensor as an array."""
     dtype = np.dtype(tensor.stored or device_dtype(tensor.dtype))
     stored = sliced_shape(tensor) if tensor.lanes else tensor.shape
     elements = content[: prod(stored) * dtype.itemsize].view(dtype).reshape(stored)

@@ -40,6 +40,5 @@ class Owned(ABC, Generic[Item]):
             del self._items[start:]
 
     def release(self) -> None:
-        """Release all objects."""
         self._free(self._items)
         self._items.clear()

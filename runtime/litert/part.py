@@ -42,7 +42,6 @@ class LoadedPart:
         self.reset()
 
     def reset(self) -> None:
-        """Give the part's variables their initial content."""
         # A new interpreter, because resource variables cannot be reset in an existing one.
         try:
             with without_notices():
@@ -70,11 +69,7 @@ class LoadedPart:
         self._output_indices = [item["index"] for item in outputs]
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """The part's outputs for these inputs.
-
-        DeviceError if an operator fails, PlanError if an output has another shape than the plan
-        states.
-        """
+        """The outputs. DeviceError if an operator fails, PlanError if one has another shape."""
         try:
             for index, array in zip(self._input_indices, arrays, strict=True):
                 self._interpreter.set_tensor(index, array)

@@ -69,10 +69,7 @@ def run(
     signature: str = "",
     kernels: KernelSet = "XNNPACK",
 ) -> list[Output]:
-    """The outputs of a run of a model, on arrays in order, or by name for a signature.
-
-    Texts are padded to the longest.
-    """
+    """The outputs of a run on arrays in order, or by name for a signature; texts are padded."""
     interpreter = _interpreter(model, kernel_options(interpreter_module(), kernels))
     if signature:
         assert isinstance(inputs, Mapping)

@@ -14,9 +14,7 @@ _GL_SHARING = "cl_khr_gl_sharing"
 
 
 def check_memory(memory: CallersMemory, info: DeviceInfo, context: int, writes: bool) -> None:
-    """Raise an InputError unless kernels in a context can read the memory, and with `writes` write
-    to it.
-    """
+    """InputError unless kernels in a context can read the memory, and write it if `writes`."""
     if memory.library != "pyopencl":
         raise InputError(f"a {memory.kind} cannot be bound to a model on OpenCL: {_refusal(info)}")
     if memory.shared:

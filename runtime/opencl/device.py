@@ -40,9 +40,7 @@ class OpenCLDevice(Device):
     has_binaries = True
 
     def __init__(self, info: DeviceInfo, device: int, context: int = 0, queue: int = 0) -> None:
-        """`device` is the driver's handle, as are a context and a queue of the caller, which are
-        retained; 0 for new ones (OpenCLError).
-        """
+        """All are handles, 0 for a new one; those of the caller are retained (OpenCLError)."""
         self.info = info
         self._name = str(info)
         on_host = info.unified and info.type == "cpu"

@@ -38,7 +38,6 @@ class Driver(NamedTuple):
         return (self.library, *stamps, *map(_program, self._linking()))
 
     def advice(self) -> str:
-        """What to do if the driver does not work."""
         missing = [name for name in self._linking() if not _program(name)]
         if missing:
             return f"it needs {' and '.join(missing)} on the PATH; on Debian: apt install gcc"
@@ -72,10 +71,7 @@ def chosen_place() -> str:
 
 
 def register(folder: str, libraries: Sequence[str]) -> None:
-    """Make a folder register exactly these drivers (OSError).
-
-    Not those beside the loader in pyopencl's wheels, which finds them anyway.
-    """
+    """Make a folder register these drivers, but for those pyopencl's loader finds (OSError)."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     beside = _loader_folders()
     libraries = [library for library in libraries if os.path.dirname(library) not in beside]

@@ -50,18 +50,12 @@ def unusable() -> list[Unusable]:
 
 
 def select_device(name: str = "auto") -> DeviceInfo:
-    """The best device with `name` in its text, ignoring case; the best of all for "auto".
-
-    DeviceError if there is none that works; it lists the devices present.
-    """
+    """The best device with `name` in its text, any for "auto" (DeviceError that lists all)."""
     return _select(name)[0]
 
 
 def open_device(name: str = "auto") -> OpenCLDevice:
-    """The device that `select_device` returns, opened (DeviceError).
-
-    A DeviceWarning names what "auto" passes over because it does not work.
-    """
+    """The selected device, opened (DeviceError); a warning names what "auto" passes over."""
     from .device import OpenCLDevice
 
     info, handle = _select(name)
@@ -107,7 +101,6 @@ def _of_queue(queue: int, name: int) -> int:
 
 
 def advice() -> str:
-    """What to do where no driver is found."""
     if named := chosen_place():
         return (
             f"the environment variable {VENDORS} makes the loader look for drivers in {named} "

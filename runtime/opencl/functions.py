@@ -101,10 +101,7 @@ class Functions(dict[str, Any]):
         return function
 
     def untyped(self, name: str) -> Any:
-        """A function object without declared types, which makes a call a third faster.
-
-        Its arguments must be objects of ctypes.
-        """
+        """A function that takes objects of ctypes only, which makes a call a third faster."""
         kind = _QUERY_FUNCTION if name in _QUERIES else FUNCTION
         function: Any = kind(self._address(name))
         function.__name__ = name
@@ -140,15 +137,11 @@ _LOADER: list[LoaderFunctions] = []
 
 
 def functions_of(item: int) -> Functions:
-    """The functions for an object of a driver."""
     return _LOADER[0] if _LOADER else _at(c_void_p.from_address(item).value or 0)
 
 
 def use_loader() -> ctypes.CDLL:
-    """The system's library, which from then on is used for all objects.
-
-    DeviceError if there is none.
-    """
+    """The system's library, from then on used for all objects (DeviceError if there is none)."""
     for name in _LOADERS:
         try:
             library = ctypes.CDLL(name)

@@ -95,10 +95,7 @@ def orders_atomics(device: int) -> bool:
 
 
 def shares_memory(device: int) -> bool:
-    """Whether host and device can both access memory without telling the driver: fine-grained SVM.
-
-    Optional since OpenCL 2.0; earlier versions do not have the query.
-    """
+    """Whether host and device share memory without telling the driver: fine-grained SVM."""
     return _has(device, _DEVICE_SVM_CAPABILITIES, _SVM_FINE_GRAIN_BUFFER)
 
 

@@ -96,9 +96,7 @@ EXAMPLES: Mapping[str, Example] = {
 
 
 def examples(lanes: int) -> dict[str, Example]:
-    """Those of functions, and of instructions that this processor has, for a device that prefers so
-    many lanes.
-    """
+    """Those of functions, and of this processor's instructions, for a device of so many lanes."""
     have = {name: EXAMPLES[name].lanes for name in instructions() & EXAMPLES.keys()}
     return {
         name: each for name, each in EXAMPLES.items() if not each.lanes or have.get(name) == lanes

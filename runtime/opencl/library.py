@@ -106,10 +106,8 @@ class OwnedHandles(Owned[tuple[Any, ...]]):
 
 
 def handles(*items: int) -> Any:
-    """An array of handles."""
     return (c_void_p * len(items))(*items)
 
 
 def sizes(*items: int) -> Any:
-    """An array of sizes."""
     return (c_size_t * len(items))(*items)

@@ -105,7 +105,6 @@ def _try(device: int, text: str, group: int, data: bytes, wanted: bytes) -> Iter
 
 
 def main() -> None:
-    """Try the device that the arguments name."""
     library = sys.argv[1]
     lanes, index = map(int, sys.argv[2:])
     say("step", "listing its devices")

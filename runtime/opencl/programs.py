@@ -24,20 +24,14 @@ class OpenCLPrograms:
     def __init__(
         self, name: str, context: int, device: int, owned: OwnedHandles, defines: str
     ) -> None:
-        """`name` is the device's for messages; `owned` takes the programs, to release them.
-
-        `defines` are options of the driver's compiler beside those of a plan.
-        """
+        """`owned` takes the programs; `defines` are options of the compiler beside a plan's."""
         self._name, self._context, self._device, self._owned = name, context, device, owned
         self._defines = defines
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
-        """Compile all files as one program, several times faster than one by one.
-
-        If that fails, every file is compiled by itself to find the one at fault (BuildError).
-        """
+        """Compile all as one program, several times faster, or each to find the one at fault."""
         texts = {kernel.file: sources[kernel.file] for kernel in kernels}
         names = [kernel.name for kernel in kernels]
         if names and len(set(names)) == len(names):

@@ -51,8 +51,6 @@ class DeviceTrial:
 
 
 class DriverTrial:
-    """What became of a driver."""
-
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.failure = ""
@@ -69,8 +67,6 @@ class DriverTrial:
 
 
 class Trials:
-    """What is known of the installed drivers."""
-
     def __init__(self, drivers: Sequence[Driver], folder: str | os.PathLike[str]) -> None:
         """`folder` is the user's cache; if nothing can be written there, nothing is remembered."""
         self.drivers = [DriverTrial(driver) for driver in drivers]
@@ -127,14 +123,10 @@ class Trials:
         return os.path.join(self._folder, OURS)
 
     def device(self, name: str, version: str) -> DeviceTrial | None:
-        """What is known of a device, given its text and its driver's version."""
         return next((found for _, found in self._devices() if found.is_(name, version)), None)
 
     def reason_against(self, name: str, version: str, lanes: int) -> str:
-        """Why a device cannot handle vectors of so many floats; empty if it can.
-
-        It is found out now if it is not known.
-        """
+        """Why a device cannot handle so many lanes, found out now if need be; empty if it can."""
         for trial, device in self._devices():
             if device.is_(name, version) and 0 < device.widest() < lanes:
                 if lanes not in device.lanes:

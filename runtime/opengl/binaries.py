@@ -58,10 +58,7 @@ class ProgramBinaries:
         return _HEADER.pack(kind.value) + content.raw[: written.value]
 
     def restore(self, data: bytes) -> RestoredShader | None:
-        """The program that `read` returned a binary of.
-
-        The caller must release the program. None if the driver rejects the binary.
-        """
+        """The program of such a binary, to be released; None if the driver rejects it."""
         if len(data) <= _HEADER.size:
             return None
         (kind,) = _HEADER.unpack_from(data)
@@ -86,10 +83,8 @@ class RestoredShader:
         self._gl, self.glo = gl, program
 
     def run(self, x: int, y: int, z: int) -> None:
-        """Launch a grid of work-groups."""
         self._gl["glUseProgram"](self.glo)
         self._gl["glDispatchCompute"](x, y, z)
 
     def release(self) -> None:
-        """Delete the program."""
         self._gl["glDeleteProgram"](self.glo)

@@ -47,7 +47,6 @@ class ModernglContext(Context):
 
 
 def _is_embedded(context: Any) -> bool:
-    """Whether a moderngl context is one of OpenGL ES."""
     return " ES " in context.info["GL_VERSION"]
 
 

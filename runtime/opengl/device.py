@@ -66,10 +66,7 @@ class Command:
 
 
 class OpenGLDevice(Device):
-    """An OpenGL device with a context.
-
-    The context is current only during calls, on the calling thread.
-    """
+    """An OpenGL device with a context, which is current only during calls."""
 
     downloads_wait = True
 

@@ -34,8 +34,6 @@ _PAUSE = 1e-4
 
 
 class Fences:
-    """Makes fences in a context."""
-
     def __init__(self, context: Context) -> None:
         """The context must be current."""
         self.context = context

@@ -19,10 +19,7 @@ def devices() -> list[DeviceInfo]:
 
 
 def select_device(name: str = "auto") -> DeviceInfo:
-    """The best device with `name` in its text, ignoring case; the best of all for "auto".
-
-    DeviceError if there is none; it lists the devices present.
-    """
+    """The best device with `name` in its text, any for "auto" (DeviceError that lists all)."""
     device = open_device(name)
     device.release()
     return device.info

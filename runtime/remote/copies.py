@@ -40,10 +40,7 @@ def are_whole(folder: Path, files: Mapping[str, File]) -> bool:
 
 
 def download(store: Store, publication: Publication, folder: Path) -> None:
-    """Copy a variant's files into a folder that has the folders they need.
-
-    PlanError, naming the file, if one is missing, changed, or not of its size.
-    """
+    """Copy a variant's files into a folder with the folders they need (PlanError)."""
     files = publication.manifest.files
     store.download(
         {f"{publication.files}/{path}": (folder / path, file.size) for path, file in files.items()}

@@ -41,17 +41,13 @@ class Record:
 
 
 def record_of(publication: Publication) -> Record:
-    """The record of a variant."""
     manifest = publication.manifest
     signers = tuple(signature.key for signature in publication.signatures)
     return Record(manifest.path, manifest.model, manifest.size, publication.published, signers)
 
 
 def records(store: Store) -> list[Record]:
-    """The variants in a store as its index has them, sorted by path.
-
-    PlanError if the index is damaged, StoreError if the store cannot be read.
-    """
+    """The variants in a store's index, sorted by path (PlanError if damaged, StoreError)."""
     return _merged(Ledger(store, INDEX).contents())
 
 

@@ -45,10 +45,7 @@ class SigningKey:
     """A private key, which signs manifests."""
 
     def __init__(self, path: str | os.PathLike[str], ask: Ask | None = None) -> None:
-        """Read a key's file: OpenSSH's or PEM (StoreError).
-
-        One with a passphrase is an error without `ask`, which is called for no other.
-        """
+        """Read OpenSSH's format or PEM (StoreError, also for a passphrase without `ask`)."""
         self._key = _private(Path(path), ask)
 
     def add_to(self, publication: Publication) -> Publication:
@@ -63,7 +60,6 @@ class SigningKey:
         return Signature(public.hex(), self._key.sign(signed_bytes(manifest)).hex())
 
     def signed(self, publication: Publication) -> bool:
-        """Whether a variant has this key's signature."""
         return self._sign(publication.manifest) in publication.signatures
 
 

@@ -52,8 +52,6 @@ class NewerFormatError(PlanError):
 
 @dataclass(frozen=True)
 class File:
-    """A file of a variant."""
-
     size: Annotated[int, Form("number of bytes", lambda size: size >= 0)]
     sha256: Digest
     """Hexadecimal."""
@@ -74,7 +72,6 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
         return sum(file.size for file in self.files.values())
 
     @property
@@ -85,8 +82,6 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature of a manifest."""
-
     key: Digest
     """The public key: 32 bytes, hexadecimal."""
     value: Annotated[str, _like("signature", r"[0-9a-f]{128}\Z")]
@@ -121,10 +116,7 @@ def to_bytes(publication: Publication) -> bytes:
 
 
 def from_bytes(data: bytes, source: str) -> Publication:
-    """The content of manifest.json, read.
-
-    PlanError, naming `source`, if it is none; NewerFormatError if it may be one.
-    """
+    """manifest.json, read (PlanError, naming `source`; NewerFormatError if it may be one)."""
     try:
         content = json.loads(data)
         found = content["format"]
@@ -147,7 +139,6 @@ def from_bytes(data: bytes, source: str) -> Publication:
 
 
 def is_variant(name: str) -> bool:
-    """Whether a text has the form of a variant's name."""
     return _VARIANT.match(name) is not None
 
 

@@ -60,10 +60,7 @@ def _now() -> float:
 
 
 def _write(store: Store, folder: Path, new: Publication, before: Publication | None) -> Publication:
-    """Publish a variant, instead of one that is there and damaged, if there is one.
-
-    Returns what is then in the store.
-    """
+    """Publish a variant, instead of a damaged one if any; returns what is then in the store."""
     manifest = new.manifest
     written = [new.files]
     try:
@@ -124,7 +121,6 @@ def files_of(variant: Variant) -> list[str]:
 
 
 def _files_beside(plan: Plan) -> set[str]:
-    """The files that a plan names."""
     kernels = [kernel.file for kernel in plan.kernels]
     companions = [companion.file for companion in plan.companions]
     return {*kernels, *companions, *(part.file for part in plan.parts)}

@@ -16,8 +16,6 @@ from .url import check_url
 
 @dataclass(frozen=True)
 class Entry:
-    """A variant in a store."""
-
     path: str
     """Its folder in the store: <model fingerprint>/<variant>."""
     publication: Publication | None
@@ -69,11 +67,7 @@ def address(url: str) -> Address:
 
 
 def published(store: Store, fingerprint: str, variant: str) -> Publication | None:
-    """What a store holds under a variant's name; None if nothing.
-
-    PlanError if its manifest is damaged or that of another variant, StoreError if the store cannot
-    be read.
-    """
+    """What a store holds under a name; None if nothing (PlanError if it is damaged, StoreError)."""
     path = f"{fingerprint}/{variant}"
     source = store.at(f"{path}/{MANIFEST}")
     content = store.read(f"{path}/{MANIFEST}")
@@ -96,10 +90,7 @@ def entries(store: Store) -> list[Entry]:
 
 
 def listed(store: Store) -> list[Record]:
-    """All variants in a store, sorted by path, as its index has them; else as `entries` has them.
-
-    PlanError if the index is damaged, StoreError if the store cannot be read.
-    """
+    """All variants, sorted by path, as the index has them, or else `entries` (PlanError)."""
     found = records(store)
     if found:
         return found

@@ -123,10 +123,7 @@ class Store:
         return {}
 
     def read(self, path: str, limit: int = LARGEST_TEXT) -> bytes | None:
-        """The content of a file; None if there is no such file.
-
-        PlanError if it has more than `limit` bytes, of which no more are read.
-        """
+        """The content of a file; None if there is none (PlanError if it is longer than `limit`)."""
         with tempfile.TemporaryDirectory(prefix="tflgpu-") as temporary:
             copy = Path(temporary) / "content"
             return copy.read_bytes() if self._copy(path, copy, limit) else None
@@ -224,10 +221,7 @@ class Store:
             remove(self._path(folder))
 
     def each(self, act: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
-        """What a function returns for each item, computed for several at a time.
-
-        Once it raises for one, it is called for no others.
-        """
+        """What a function returns for each item, several at a time, until it raises."""
         failures: list[BaseException] = []
 
         def attempt(item: _Item) -> _Result:

@@ -96,10 +96,7 @@ async def check_uncompressed(response: Any) -> None:
 
 @cache
 def limited_s3() -> type:
-    """The class of aiobotocore's connections, with the limits of transfers.
-
-    It reads listings and errors as a whole.
-    """
+    """The class of aiobotocore's connections with limits, also for listings and errors."""
     from aiobotocore.httpsession import AIOHTTPSession
 
     class Limited(AIOHTTPSession):  # type: ignore[misc]

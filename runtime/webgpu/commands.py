@@ -50,10 +50,7 @@ class TextureCopy:
 
 
 def encode(commands: Sequence[Dispatch | TextureCopy], encoder: Any, stamps: Any = None) -> None:
-    """Record commands, with as few passes as there can be.
-
-    `stamps` says where passes write the times at which they begin and end.
-    """
+    """Record commands in as few passes as possible, which write their times as `stamps` says."""
     for kind, alike in groupby(commands, type):
         if kind is TextureCopy:
             for copy in alike:

@@ -30,8 +30,6 @@ Command = Dispatch | TextureCopy
 
 
 class Program(NamedTuple):
-    """A compiled kernel."""
-
     pipeline: Any
     layout: Any
     """Of its bindings."""
@@ -50,10 +48,7 @@ class _Buffers(Owned[Any]):
 
 
 class WebGPUDevice(Device):
-    """A device of wgpu. Any thread may call it.
-
-    What kernels compile to is kept by the drivers themselves, so that there are no binaries.
-    """
+    """A device of wgpu, for any thread. Drivers keep compiled kernels: there are no binaries."""
 
     def __init__(self, info: DeviceInfo, device: Any) -> None:
         self.info = replace(info, limits=limits_of(device, info.name))

@@ -19,8 +19,6 @@ _ALIGNMENT = 16
 
 
 class Copy(NamedTuple):
-    """What is to be copied to the host."""
-
     source: Any
     offset: int
     array: Any
@@ -45,7 +43,6 @@ class Download:
         self.mapping = self._staging.map_async("READ_NOSYNC")
 
     def finish(self) -> None:
-        """Wait for the copies, and fill the arrays."""
         self.mapping.sync_wait()
         content = np.frombuffer(self._staging.read_mapped(copy=False), np.uint8)
         for copy, place in self._placed:

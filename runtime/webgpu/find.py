@@ -39,10 +39,7 @@ def unusable() -> list[Unusable]:
 
 
 def select_device(name: str = "auto") -> DeviceInfo:
-    """The best adapter with `name` in its text, ignoring case; the best of all for "auto".
-
-    DeviceError if there is none that works; it lists the adapters present.
-    """
+    """The best adapter with `name` in its text, any for "auto" (DeviceError that lists all)."""
     return _select(name)[0]
 
 

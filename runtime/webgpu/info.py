@@ -22,7 +22,6 @@ GROUP_COUNTS = "max-compute-workgroups-per-dimension"
 
 
 def describe(adapter: Any) -> DeviceInfo:
-    """The device of an adapter."""
     said = adapter.info
     return DeviceInfo(
         name=said["device"],
@@ -40,7 +39,6 @@ def describe(adapter: Any) -> DeviceInfo:
 
 
 def limits_of(owner: Any, name: str) -> Limits:
-    """The limits of an adapter or a device of that name."""
     limits: Mapping[str, int] = owner.limits
     features: Set[str] = owner.features
     x, y, z = (limits[name] for name in GROUP_SIZES)

@@ -56,7 +56,6 @@ def try_adapter(adapter: Any) -> Iterator[str]:
 
 
 def main() -> None:
-    """Try the adapter that the argument names."""
     index = int(sys.argv[1])
     say("step", "listing its adapters")
     found = present()

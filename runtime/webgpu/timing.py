@@ -16,10 +16,7 @@ _SIZE = 16
 
 
 def seconds_of(device: Any, commands: Sequence[Dispatch | TextureCopy]) -> list[float]:
-    """The seconds that each command takes, run one at a time (wgpu's errors).
-
-    Wall-clock time from launch to completion on devices without timestamps.
-    """
+    """The seconds of each command, run alone, by the device's clock if any (wgpu's errors)."""
     stamped = FEATURE in device.features
     copied = device.create_buffer(size=_SIZE, usage="QUERY_RESOLVE | COPY_SRC")
     queries = device.create_query_set(type="timestamp", count=2) if stamped else None
