@@ -74,11 +74,18 @@ class CallersContext:
     """Whether the object is a queue of its context."""
 
 
+def is_released(value: Any) -> bool:
+    """Whether moderngl has released an object; the other libraries do not tell."""
+    return type(getattr(value, "mglo", None)).__name__ == "InvalidObject"
+
+
 def callers_context(value: Any) -> CallersContext:
     """What the caller gives as a context (DeviceError)."""
     for base in type(value).__mro__:
         kind = f"{base.__module__.partition('.')[0]}.{base.__name__}"
         if kind in _CONTEXTS:
+            if is_released(value):
+                raise DeviceError(f"the {kind} given as context has been released")
             return CallersContext(_CONTEXTS[kind], kind, value, kind.endswith("Queue"))
     raise DeviceError(
         f"context={value!r}: give a {', a '.join(_CONTEXTS)}, or None for a context of its own"
@@ -98,6 +105,8 @@ def callers_memory(value: Any) -> CallersMemory | None:
             read = _READERS.get(f"{library}.{base.__name__}")
             if read is not None:
                 kind = f"{library}.{type(value).__name__}"
+                if is_released(value):
+                    raise InputError(f"the {kind} has been released")
                 return CallersMemory(library, kind, value, **read(value))
     for library in libraries:
         kinds = " or ".join(kind for kind in _READERS if kind.startswith(library))

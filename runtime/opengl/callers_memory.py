@@ -3,8 +3,8 @@
 from typing import Any
 
 from ..errors import DeviceError, InputError
-from ..launch.callers_memory import CallersMemory
-from .egl import Context, current, make_current
+from ..launch.callers_memory import CallersMemory, is_released
+from .egl import Context, current, make_current, restore, window_context
 
 _LEAST = {True: 310, False: 430}
 """The versions of OpenGL ES and OpenGL that have compute shaders."""
@@ -13,20 +13,22 @@ _LEAST = {True: 310, False: 430}
 class ModernglContext(Context):
     """A moderngl.Context, which is current inside a `with` block, and afterwards if it was before.
 
-    A context that was not made through EGL must be current on the calling thread by itself.
+    One that was not made through EGL, such as a window's on X11, must be current on the calling
+    thread by itself, as X11 ends programs that take a context from another thread.
     """
 
     def __init__(self, owner: Any) -> None:
-        """DeviceError if it has no compute shaders."""
+        """DeviceError if it has no compute shaders, or cannot be made current."""
         before = current()
         # Not in a `with` block: leaving one would leave no context current.
         owner.__enter__()
         self._mine = current()
+        self._window = 0 if self._mine.context else window_context()
         super().__init__(self._mine.display or 0, self._mine.api, self._mine.context or 0)
         self.owner = owner
         embedded = _is_embedded(owner)
-        if before.context and before != self._mine:
-            make_current(before)
+        if before != self._mine:
+            restore(before)
         if owner.version_code < _LEAST[embedded]:
             raise DeviceError(
                 f"the context is of {owner.info['GL_VERSION']}, but OpenGL ES 3.1 or OpenGL 4.3 is "
@@ -35,6 +37,13 @@ class ModernglContext(Context):
 
     def _make_current(self) -> None:
         self._before = current()
+        if is_released(self.owner):
+            raise DeviceError("the moderngl.Context in which the model was loaded was released")
+        if self._window and self._window != window_context():
+            raise DeviceError(
+                "the moderngl.Context is not current on this thread, and only those made through "
+                "EGL are made current by a run; call the session in a `with` block of the context"
+            )
         if self._before.context != self._mine.context:
             make_current(self._mine)
 

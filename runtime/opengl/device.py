@@ -207,8 +207,14 @@ class OpenGLDevice(Device):
         with self._current:
             # These must see what was written before, such as inputs.
             self._gl.memory_barrier(moderngl.ALL_BARRIER_BITS)
-            for command in commands:
-                self._run(command)
+            try:
+                for command in commands:
+                    self._run(command)
+            except AttributeError as error:
+                # This is all that moderngl says of an object that the caller has released.
+                raise DeviceError(
+                    "a buffer or texture of moderngl was released while it was bound; bind another"
+                ) from error
             self._check("launching the kernels")
 
     def _run(self, command: Command) -> None:

@@ -7,6 +7,7 @@ nothing else; OpenGL 4.3 runs the same kernels.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -97,6 +98,7 @@ def contexts() -> list[Context]:
 
     The caller must release them.
     """
+    check_window()
     DRIVERS.wait()
     return _contexts()
 
@@ -185,7 +187,39 @@ def make_current(wanted: Current) -> None:
     if not egl.eglMakeCurrent(wanted.display, wanted.draw, wanted.read, wanted.context):
         error = egl.eglGetError()
         egl.eglBindAPI(before)
+        check_window()
         raise DeviceError(f"eglMakeCurrent failed with 0x{error:04x}")
+
+
+def window_context() -> int:
+    """The context of GLX, which windows on X11 have, that is current on this thread; 0 if none.
+
+    EGL does not know it, and can make no other one current meanwhile.
+    """
+    for name in ("libGLX.so.0", "libGL.so.1"):
+        with suppress(OSError, AttributeError):
+            # Only if the application has loaded it.
+            current_context = ctypes.CDLL(name, os.RTLD_NOLOAD).glXGetCurrentContext
+            current_context.restype = c_void_p
+            return current_context() or 0
+    return 0
+
+
+def check_window() -> None:
+    """DeviceError if a context of GLX is current on this thread."""
+    if window_context():
+        raise DeviceError(
+            "a context of GLX, such as that of a window on X11, is current on this thread, and the "
+            "model's own cannot be meanwhile; load the model with context= the moderngl.Context "
+            "that is current, or load and run it on another thread"
+        )
+
+
+def restore(before: Current) -> None:
+    """Make a context current again, unless it was destroyed meanwhile."""
+    if before.context:
+        with suppress(DeviceError):
+            make_current(before)
 
 
 class Context:
@@ -231,10 +265,7 @@ class Context:
         assert self._before is not None
         _library().eglMakeCurrent(self._display, None, None, None)
         _library().eglBindAPI(self._before.api)
-        if self._before.context:
-            # It may have been destroyed while it was current.
-            with suppress(DeviceError):
-                make_current(self._before)
+        restore(self._before)
 
     def works(self) -> bool:
         """Whether it can be made current without a surface, which some drivers require."""

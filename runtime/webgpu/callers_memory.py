@@ -23,3 +23,5 @@ def check_memory(memory: CallersMemory, device: Any, writes: bool) -> None:
     name = ("COPY_DST" if writes else "COPY_SRC") if memory.texture else "STORAGE"
     if not memory.owner.usage & getattr(kinds, name):
         raise InputError(f"the {memory.kind} was made without the usage {name}, which is needed")
+    if not memory.texture and memory.owner.map_state != "unmapped":
+        raise InputError(f"the {memory.kind} is mapped for the host; unmap it before")

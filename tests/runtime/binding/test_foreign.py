@@ -1,6 +1,9 @@
 """Memory and contexts of pyopencl and moderngl: what can be bound, and what is refused."""
 
 import importlib
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from devices import Attached, unavailable
+from devices import Attached, need_programs, unavailable
 from graphs.operators import file_of
 from plans import LENGTH, SIZE, chain, chain_result, pair
 
@@ -396,3 +399,81 @@ def test_a_context_without_compute_shaders(opengl_folder: Path, attached: Attach
         return
     with pytest.raises(DeviceError, match=r"OpenGL 4\.3 is needed; create it with require=430"):
         load(opengl_folder, context=old)
+
+
+def test_what_moderngl_has_released(context: Any, opengl_folder: Path) -> None:
+    inputs = pair()
+    a = context.buffer(inputs[0].tobytes())
+    texture = context.texture((13, 1), 1, dtype="f4")
+    mine = moderngl.create_context(standalone=True, backend="egl", require=430)
+    lost = load(opengl_folder, context=mine)
+    mine.release()
+    for call in (lambda: lost.run(inputs), lambda: load(opengl_folder, context=mine)):
+        with pytest.raises(DeviceError, match=r"the moderngl\.Context .* released"):
+            call()
+    with load(opengl_folder, context=context) as session:
+        bound = session.bind({"a": a, "b": inputs[1]})
+        a.release()
+        texture.release()
+        with pytest.raises(DeviceError, match="was released while it was bound; bind another"):
+            bound.run()
+        for released in (a, texture):
+            with pytest.raises(InputError, match=r"input a: the moderngl\.\w+ has been released"):
+                session.bind({"a": released, "b": inputs[1]})
+        check(session.run(inputs)["y"], inputs)
+
+
+WINDOW = """
+import sys
+import moderngl
+from plans import chain_result, pair
+from tflgpu.runtime import DeviceError, load
+
+window = moderngl.create_context(require=430, standalone=True)
+try:
+    load(sys.argv[1])
+except DeviceError as error:
+    print(error)
+with load(sys.argv[1], context=window) as session:
+    assert abs(session.run(pair())["y"] - chain_result(*pair())).max() < 1e-5
+    another = moderngl.create_context(require=430, standalone=True)
+    for change in (list, window.__enter__, window.release):
+        change()
+        try:
+            session.run(pair())
+            print("runs")
+        except DeviceError as error:
+            print(error)
+"""
+"""A context that EGL does not know: alone, with another in its place, current again, released."""
+
+
+def test_contexts_of_windows(opengl_folder: Path, opengl_device: str) -> None:
+    need_programs("Xvfb")
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", "1", "-nolisten", "tcp"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert server.stdout is not None
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", WINDOW, str(opengl_folder)],
+            env={**os.environ, "DISPLAY": f":{server.stdout.readline().strip()}"},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        server.kill()
+        server.communicate()
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert [line.partition(",")[0] for line in ran.stdout.splitlines()] == [
+        "a context of GLX",
+        "the model was compiled for glsl",
+        "the moderngl.Context is not current on this thread",
+        "runs",
+        "the moderngl.Context in which the model was loaded was released",
+    ]

@@ -94,10 +94,10 @@ def test_no_moderngl(tmp_path: Path) -> None:
 
 def test_no_library(tmp_path: Path, opengl_device: str) -> None:
     preparation = (
-        "load = ctypes.CDLL\n"
+        "original = ctypes.CDLL\n"
         "def fail(name, *rest):\n"
         "    if 'EGL' in str(name): raise OSError(name)\n"
-        "    return load(name, *rest)\n"
+        "    return original(name, *rest)\n"
         "ctypes.CDLL = fail"
     )
     output = failure(preparation, chain(target="glsl").write(tmp_path))

@@ -121,6 +121,9 @@ def test_memory_of_the_caller(folder: Path, callers: Any, webgpu_device: str) ->
             bound.submit().wait()
         found = np.frombuffer(callers.queue.read_buffer(y, 0, SIZE), np.float32)
         np.testing.assert_allclose(found, chain_result(a, b), 1e-5, 1e-5)
+        mapped = callers.create_buffer(size=256, usage=usage, mapped_at_creation=True)
+        with pytest.raises(InputError, match="is mapped for the host; unmap it before"):
+            session.bind({"a": mapped, "b": b})
         unfit = callers.create_buffer(size=256, usage="COPY_DST")
         with pytest.raises(InputError, match="made without the usage STORAGE"):
             session.bind({"a": a, "b": b}, {"y": unfit})
