@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -136,14 +136,14 @@ def _signatures(variant: Variant) -> list[Variant]:
 def _contents(
     variants: Sequence[Sequence[Variant]], name: str, backend: str, embed: bool
 ) -> dict[str, Any]:
-    """The content of each file of a project, as bytes or as what has the buffer protocol."""
+    """The content of each file of a project: as what has the buffer protocol, or in pieces."""
     plan, weights = variants[0][0].plan, join_weights(variants)
-    text = tables([*zip(*variants, strict=True)], weights, name, backend, embed)
-    texts = {f"{name}.h": header(name), f"{name}.c": text}
-    beside = bool(weights.content) and not embed
+    model = tables([*zip(*variants, strict=True)], weights, name, backend, embed)
+    texts = {f"{name}.h": header(name)}
+    beside = len(weights.content) > 0 and not embed
     values = {
         "name": name,
-        "content": "kernels" if beside or not weights.content else "kernels and weights",
+        "content": "kernels" if beside or not len(weights.content) else "kernels and weights",
         "weights_file": f"| `{WEIGHTS}` | the weights |\n" if beside else "",
         "weights_asset": _ASSET if beside else "",
         "runtime": backend,
@@ -159,6 +159,7 @@ def _contents(
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
         texts[file] = _Files(text).substitute(values) if file in PROJECT else text
     found: dict[str, Any] = {file: text.encode() for file, text in texts.items()}
+    found[f"{name}.c"] = (piece.encode() for piece in model)
     if beside:
         found[WEIGHTS] = weights.content
     return found
@@ -170,7 +171,8 @@ def _write(folder: Path, contents: Mapping[str, Any]) -> None:
         try:
             for file, content in contents.items():
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
-                (folder / file).write_bytes(content)
+                with (folder / file).open("wb") as opened:
+                    opened.writelines(content if isinstance(content, Iterator) else [content])
         except BaseException:
             for path in folder.iterdir() if folder.exists() else ():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

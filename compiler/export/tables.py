@@ -4,6 +4,8 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
+import numpy as np
+
 from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import TensorInfo
 from ...runtime.plan.running import TensorBuffer
@@ -35,8 +37,8 @@ BACKENDS: Mapping[str, TargetName] = {
 }
 """What projects run on, and the target of its kernels; the first of a target is the default."""
 
-WORDS = 8
-"""Words of embedded weights on a line."""
+BLOCK, LINE = 1 << 16, 64
+"""Bytes of embedded weights that are written at a time, and those on a line."""
 
 
 def header(name: str) -> str:
@@ -56,23 +58,27 @@ def tables(
     name: str,
     backend: str,
     embed: bool,
-) -> str:
-    """NAME.c: a model with these signatures, all for the same devices; its weights if `embed`."""
+) -> Iterator[str]:
+    """NAME.c in pieces: a model with these signatures, all for the same devices; its weights if
+    `embed`, whose text is too long to hold in memory."""
     first = signatures[0]
     plan = first[0].plan
     profiles = ", ".join(in_comment(variant.plan.profile) for variant in first)
     content = weights.content
     spans = [span_table(number, each) for number, each in enumerate(weights.spans) if each]
-    parts = [
+    embedded = embed and len(content) > 0
+    top = (
         f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
         f"profile {profiles}. */",
         f'#include "{name}.h"',
-        "#include <stddef.h>",
-        *(_embedded(content) if embed and content else ()),
-        *spans,
-    ]
+        "#include <stddef.h>\n\n",
+    )
+    yield "\n\n".join(top)
+    if embedded:
+        yield from _embedded(content)
+    parts = [*spans]
     constants = f"{len(content)}, 0x{zlib.crc32(content):08x}u"
-    constants += f", {'embedded_weights' if embed and content else 'NULL'}"
+    constants += f", {'embedded_weights' if embedded else 'NULL'}"
     counts = [len(each) for each in weights.spans]
     following = "NULL"
     for number in reversed(range(len(signatures))):
@@ -82,7 +88,7 @@ def tables(
         body = _model(signatures[number], prefix, backend, following, constants)
         parts.append(f"{kind} tflgpu_model {called} = {body};")
         following = f"&{called}"
-    return "\n\n".join(parts) + "\n"
+    yield "\n\n".join(parts) + "\n"
 
 
 def _signature_tables(
@@ -135,14 +141,16 @@ def _variables(variants: Sequence[Variant], table: str) -> list[str]:
     return [array("tflgpu_variable", table, rows)] if rows else []
 
 
-def _embedded(content: bytes) -> list[str]:
-    """The content of weights.bin as numbers of 64 bits, little-endian."""
-    words = memoryview(content + b"\0" * (-len(content) % 8)).cast("Q")
-    rows = [
-        ", ".join(f"0x{word:x}u" for word in words[start : start + WORDS])
-        for start in range(0, len(words), WORDS)
-    ]
-    return [array("uint64_t", "embedded_weights", rows)]
+def _embedded(content: memoryview) -> Iterator[str]:
+    """The content of weights.bin as numbers of 64 bits, little-endian, line by line."""
+    yield "static const uint64_t embedded_weights[] = {\n"
+    for start in range(0, len(content), BLOCK):
+        block = bytes(content[start : start + BLOCK])
+        words = np.frombuffer(block + bytes(-len(block) % 8), np.uint64).byteswap().tobytes()
+        for place in range(0, len(words), LINE):
+            line = words[place : place + LINE].hex(",", 8)
+            yield f"    0x{line.replace(',', 'u, 0x')}u,\n"
+    yield "};\n\n"
 
 
 # -- the model --------------------------------------------------------------------------------

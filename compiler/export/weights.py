@@ -24,7 +24,7 @@ class Span:
 class JoinedWeights:
     """The weights of some variants, each for all its signatures."""
 
-    content: bytes
+    content: memoryview
     """Of the file. It begins with the weights of the first variant."""
     spans: tuple[tuple[Span, ...], ...]
     """Where each variant's weights lie in it, in order; a single span if they are together."""
@@ -32,28 +32,29 @@ class JoinedWeights:
 
 def join_weights(variants: Sequence[Sequence[Variant]]) -> JoinedWeights:
     """Store what variants, each given with its signatures, have in common only once."""
-    content = bytearray()
+    pieces = [variants[0][0].weights.content]
+    size = pieces[0].nbytes
     places: dict[bytes, int] = {}
     spans = []
     for signatures in variants:
         weights = signatures[0].weights.content
-        found: list[Span] = []
-        if not content:
-            content += weights
-            found.append(Span(0, 0, len(weights)))
-        for offset, size in _arrays([variant.plan for variant in signatures]):
-            array = weights[offset : offset + size]
+        first = signatures is variants[0]
+        found = [Span(0, 0, size)] if first else []
+        for offset, length in _arrays([variant.plan for variant in signatures]):
+            array = weights[offset : offset + length]
             key = hashlib.sha256(array).digest()
-            if signatures is variants[0]:
+            if first:
                 places.setdefault(key, offset)
                 continue
             if key not in places:
-                content += bytes(-len(content) % ALIGNMENT)
-                places[key] = len(content)
-                content += array
-            _append(found, Span(offset, places[key], size))
+                padding = -size % ALIGNMENT
+                places[key] = size + padding
+                pieces += [memoryview(bytes(padding)), array]
+                size += padding + length
+            _append(found, Span(offset, places[key], length))
         spans.append(tuple(found))
-    return JoinedWeights(bytes(content), tuple(spans))
+    joined = pieces[0] if len(pieces) == 1 else memoryview(b"".join(pieces))
+    return JoinedWeights(joined, tuple(spans))
 
 
 def _append(spans: list[Span], span: Span) -> None:
