@@ -133,7 +133,7 @@ def _fields(record: object, *names: str) -> Mapping[str, object]:
 
 
 def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
-    """The limits and features of all signatures by JavaScript's names."""
+    """The limits and features of all signatures by JavaScript's names, and rounds of loops."""
     each = [plan.needs for plan in plans]
     limits = {name: max(getattr(needs, field) for needs in each) for field, name in LIMITS.items()}
     limits[GROUP_COUNTS] = max(max(needs.group_counts) for needs in each)
@@ -144,7 +144,8 @@ def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
         for name, limit in limits.items()
     }
     features = dict.fromkeys(name for needs in each for name in needs.extensions)
-    return {"limits": named, "features": [*features]}
+    iterations = max(needs.iterations for needs in each)
+    return {"limits": named, "features": [*features], "iterations": iterations}
 
 
 def _steps(plan: Plan, kernels: Sequence[int]) -> Iterator[object]:

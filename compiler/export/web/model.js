@@ -5,6 +5,8 @@ const NAME = "@{name}";
 const TYPES = {float32: Float32Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array};
 const WORD = 4;
 const SMALLEST = 256;
+/** Iterations after which Mesa's renderer on processors ends the loops of a work-item. */
+const MESA_LOOPS = 65535;
 
 /** Whether a value is a frame of a video, which not every browser copies to a texture. */
 const isFrame = (value) => typeof VideoFrame !== "undefined" && value instanceof VideoFrame;
@@ -61,9 +63,12 @@ async function opened(needs) {
 function checkDevice(owner, needs) {
   const missing = needs.features.filter((feature) => !owner.features.has(feature));
   const low = Object.entries(needs.limits).filter(([limit, least]) => owner.limits[limit] < least);
+  const {vendor, architecture} = owner.info ?? owner.adapterInfo ?? {};
+  const ends = vendor === "mesa" && architecture === "software" && needs.iterations > MESA_LOOPS;
   const reasons = [
     ...missing.map((feature) => `the feature ${feature} is missing`),
     ...low.map(([limit, least]) => `${limit} is ${owner.limits[limit]}, but must be ${least}`),
+    ...(ends ? [`loops end after ${MESA_LOOPS} iterations, but may take ${needs.iterations}`] : []),
   ];
   if (reasons.length) {
     throw new ModelError(`${NAME} cannot run on this device: ${reasons.join("; ")}; request them `

@@ -370,6 +370,9 @@ def test_a_device_without_what_it_takes(page: Any) -> None:
           const plan = await (await fetch("digits/digits.json")).json();
           plan.needs.features.push("shader-f16-of-tomorrow");
           plan.needs.limits.maxBufferSize = 2 ** 50;
+          plan.needs.iterations += 65536;
+          Object.defineProperty(GPUAdapter.prototype, "info", {
+            get: () => ({vendor: "mesa", architecture: "software"})});
           const real = fetch;
           globalThis.fetch = async (url, options) => String(url).endsWith(".json")
             ? new Response(JSON.stringify(plan)) : real(url, options);
@@ -377,6 +380,7 @@ def test_a_device_without_what_it_takes(page: Any) -> None:
         }"""
     )
     assert "the feature shader-f16-of-tomorrow is missing; maxBufferSize is" in missing
+    assert "loops end after 65535 iterations, but may take 65" in missing
     assert "compile the model for the profile webgpu" in missing
 
 
