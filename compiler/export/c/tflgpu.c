@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef _WIN32
 #include <windows.h>
@@ -385,17 +386,18 @@ static uint32_t binary_key(tflgpu_session *session) {
   return key;
 }
 
-/* FOLDER/DIGEST-KEY.bin, which the caller frees. */
-static char *binary_path(const char *folder, const char *digest, uint32_t key) {
+/* FOLDER/DIGEST-KEY.ENDING, which the caller frees. */
+static char *binary_path(const char *folder, const char *digest, uint32_t key,
+                         const char *ending) {
   size_t size = strlen(folder) + strlen(digest) + 32;
   char *path = (char *)malloc(size);
-  if (path) snprintf(path, size, "%s/%s-%08lx.bin", folder, digest, (unsigned long)key);
+  if (path) snprintf(path, size, "%s/%s-%08lx.%s", folder, digest, (unsigned long)key, ending);
   return path;
 }
 
 /* Takes the kernels from the cache folder if there is a whole file that the driver accepts. */
 static int restore_kernels(tflgpu_session *session, const char *folder, uint32_t key) {
-  char *path = binary_path(folder, session->variant->digest, key);
+  char *path = binary_path(folder, session->variant->digest, key, "bin");
   uint64_t size = 0;
   unsigned char *content = path ? read_file(path, &size) : NULL;
   binary_header header;
@@ -413,17 +415,16 @@ static int restore_kernels(tflgpu_session *session, const char *folder, uint32_t
   return restored;
 }
 
-/* A new file that other users can neither read nor replace, and its name, which has room for 40
- * characters more than `path`. NULL if it cannot be made. */
-static FILE *unfinished_file(const tflgpu_session *session, const char *path, char *name) {
+/* A new file that other users can neither read nor replace, NULL if it cannot be made. One that is
+ * older than a minute was left by a program that was killed. */
+static FILE *unfinished_file(const char *name) {
 #ifdef _WIN32
-  (void)session;
-  sprintf(name, "%s.%lu", path, (unsigned long)GetCurrentThreadId());
   return fopen(name, "wb");
 #else
   FILE *file = NULL;
+  struct stat status;
   int number;
-  sprintf(name, "%s.%ld-%lx", path, (long)getpid(), (unsigned long)(size_t)session);
+  if (!lstat(name, &status) && time(NULL) - status.st_mtime > 60) remove(name);
   number = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (number >= 0 && !(file = fdopen(number, "wb"))) close(number);
   return file;
@@ -434,9 +435,9 @@ static FILE *unfinished_file(const tflgpu_session *session, const char *path, ch
 static void store_kernels(tflgpu_session *session, const char *folder, uint32_t key) {
   size_t size = 0;
   unsigned char *content = session->model->backend->binary(session, &size);
-  char *path = binary_path(folder, session->variant->digest, key);
-  char *unfinished = path ? (char *)malloc(strlen(path) + 40) : NULL;
-  FILE *file = content && unfinished ? unfinished_file(session, path, unfinished) : NULL;
+  char *path = binary_path(folder, session->variant->digest, key, "bin");
+  char *unfinished = binary_path(folder, session->variant->digest, key, "new");
+  FILE *file = content && path && unfinished ? unfinished_file(unfinished) : NULL;
   binary_header header;
   int written;
   if (file) {
