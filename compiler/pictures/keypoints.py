@@ -79,9 +79,14 @@ class Keypoints(Shown):
         for (_, index), (x, y), shade in zip(places, places.values(), shades.values(), strict=True):
             edges = (x - radius, y - radius, x + radius, y + radius)
             draw.ellipse(edges, fill=shade, outline="white")
-            stroke = {"stroke_width": max(size // 8, 1), "stroke_fill": "black"}
-            place = (x + radius + 2, y - size)
-            draw.text(place, str(index), fill="white", font_size=size, **stroke)
+            draw.text(
+                (x + radius + 2, y - size),
+                str(index),
+                fill="white",
+                font_size=size,
+                stroke_width=max(size // 8, 1),
+                stroke_fill="black",
+            )
         return drawn
 
     def nothing(self) -> str:

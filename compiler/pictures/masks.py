@@ -88,7 +88,6 @@ def _single(values: Array, given: tuple[str, ...]) -> tuple[Array, tuple[str, ..
 @dataclass(frozen=True)
 class FeatureImage(Shown):
     name: str
-    """Of the output."""
     image: Image.Image
 
     def records(self) -> list[dict[str, Any]]:

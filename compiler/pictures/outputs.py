@@ -49,7 +49,6 @@ def _real(array: Array, info: TensorInfo) -> Array:
 
 
 BEST = 5
-"""Most classes that are shown."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What outputs show of a picture: of the kind that is asked for, or that there is evidence of."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...runtime.errors import InputError
@@ -32,7 +32,7 @@ def shown_in(
     the height and width of the model's picture, and `least` the least score of boxes and points.
     InputError if the outputs show nothing of the kind, or may show several.
     """
-    finders = {
+    finders: dict[str, Callable[[], Shown | None]] = {
         "boxes": lambda: _boxes(outputs, names, layout, size, least),
         "mask": lambda: mask_of(outputs, names),
         "image": lambda: image_of(outputs),
@@ -45,7 +45,8 @@ def shown_in(
     if kind:
         problem = f"the outputs show no {kind}"
     else:
-        problem = f"it is not clear what the outputs show; say it with --show {_choices()}"
+        choices = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+        problem = f"it is not clear what the outputs show; say it with --show {choices}"
     if not kind and scores_of(outputs) is not None:
         problem += " (scores of classes are printed, not drawn)"
     raise InputError(
@@ -118,10 +119,6 @@ def class_names(outputs: Sequence[Output], file: str) -> str:
         if output.values.ndim == 4 and data_set_of(file, output.shape[3]):
             return data_set_of(file, output.shape[3])
     return ""
-
-
-def _choices() -> str:
-    return f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
 
 def _anchors(outputs: Sequence[Output]) -> str:
