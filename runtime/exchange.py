@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .litert.part import LoadedPart
 
     HostRun: TypeAlias = LoadedPart | LoadedFunction
-    """A part on LiteRT, or one in Python."""
 
 
 def load_parts(variant: Variant, functions: Mapping[str, CustomOp]) -> list[HostRun]:
@@ -54,10 +53,8 @@ class PartTime:
     """The wall-clock seconds of a part on the host."""
 
     copy_in: float
-    """Copying its inputs from the device."""
     run: float
     copy_out: float
-    """Copying its outputs to the device."""
 
 
 class Exchange:

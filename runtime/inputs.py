@@ -103,7 +103,7 @@ def by_name(infos: Sequence[TensorInfo], inputs: Any) -> Mapping[str, Any]:
             advice = "; a list is taken as several inputs, so pass an array, or a list of one array"
         raise InputError(
             f"{_count(len(values))} given, but the model has {_count(len(infos))}: "
-            f"{', '.join(_expected(info) for info in infos) or 'none'}{advice}"
+            f"{', '.join(f'{info.name} ({_form(info)})' for info in infos) or 'none'}{advice}"
         )
     return {info.name: value for info, value in zip(infos, values, strict=True)}
 
@@ -120,10 +120,6 @@ def _names(infos: Sequence[TensorInfo], given: Mapping[str, Any]) -> Iterator[st
     for name in given:
         if name not in expected:
             yield f"{name} is not an input of the model, which has {', '.join(sorted(expected))}"
-
-
-def _expected(info: TensorInfo) -> str:
-    return f"{info.name} ({_form(info)})"
 
 
 def _form(info: TensorInfo) -> str:

@@ -39,7 +39,6 @@ _TABLES = re.compile(
     r"(s\d+_.*|"
     r"(inputs|outputs|variables|variants|rules|spans|dispatches|persistent|embedded_weights)(_.*)?)\Z"
 )
-"""Names that the tables use."""
 
 
 PROJECT = ("main.c", "CMakeLists.txt", "README.md")

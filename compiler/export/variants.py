@@ -99,8 +99,10 @@ def variant_tables(variant: Variant, number: int, spans: int, prefix: str) -> tu
     if rules:
         tables.append(array("tflgpu_rule", ruled, rules))
     text = "\n\n".join(tables)
+    # Of what compiled kernels depend on.
+    digest = hashlib.sha256(text.encode() + plan.weights_sha256).hexdigest()[:32]
     fields = (
-        f"{string(plan.profile)}, {string(_digest(variant, text))}",
+        f"{string(plan.profile)}, {string(digest)}",
         f"{ruled}, {len(rules)}",
         f"/* needs */ {_limits(needs)}, {_text(' '.join(needs.extensions))}",
         f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}",
@@ -108,11 +110,6 @@ def variant_tables(variant: Variant, number: int, spans: int, prefix: str) -> tu
         ", ".join(f"&{name}" for name in names) + ("" if len(names) > 1 else ", NULL"),
     )
     return text, "{" + ",\n     ".join(fields) + "}"
-
-
-def _digest(variant: Variant, tables: str) -> str:
-    """Of what compiled kernels depend on."""
-    return hashlib.sha256(tables.encode() + variant.plan.weights_sha256).hexdigest()[:32]
 
 
 def _rules(variant: Variant) -> list[Rule]:

@@ -39,7 +39,6 @@ class Row:
     findings: tuple[Annotated[Mapping[str, Any], Form("finding", _is_finding)], ...]
     """Operators that cannot run on the device, as `Finding.as_dict` gives them."""
     error: str
-    """Why it failed."""
     litert: str
     """Of a failure that another attempt would only repeat: the version of LiteRT that had a say.
 

@@ -69,7 +69,6 @@ class Tuned:
     table: Path
     """The table of the device, which now has what was found."""
     kernels: int
-    """How many kernels the table has."""
     error: Exception | None = None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from ...runtime.cache.variant import Variant
-from ...runtime.plan.records import PlacedTensor, Plan, TensorInfo
+from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.storage import storage_of
 from ..errors import OptionError
 from ..tools.machine_code import MachineCode
@@ -53,7 +53,10 @@ def contents(
         "dispatches": dispatches_of(plan, decisions, profile),
         "parts": parts_of(plan, decisions, profile),
         "kernels": _kernels(variant, machine_code or {}),
-        "tensors": [_tensor(tensor) for tensor in plan.tensors],
+        "tensors": [
+            {**asdict(each), "region": each.region.name.lower(), "storage": storage_of(each)}
+            for each in plan.tensors
+        ],
         "rewrites": rewrites_of(plan),
         "profile": _profile(profile) if profile else None,
         "compared": _profile(compared) if compared else None,
@@ -124,11 +127,6 @@ def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[
         }
         for index, kernel in enumerate(variant.plan.kernels)
     ]
-
-
-def _tensor(tensor: PlacedTensor) -> Json:
-    region = tensor.region.name.lower()
-    return {**asdict(tensor), "region": region, "storage": storage_of(tensor)}
 
 
 def _profile(profile: Profile) -> Json:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...runtime.plan.records import Argument, HostTensor, PlacedTensor, Plan, Region
+from ...runtime.plan.records import Argument, PlacedTensor, Plan, Region
 from ..emit.facts import overlap
 
 Place = tuple[Region, int]
@@ -141,7 +141,8 @@ class _Flow:
                 yield Edge(source, step.name, tensor.shape if tensor else None)
         for index in step.received:
             host = self._plan.host_tensors[index]
-            yield Edge(self._host_source(index, host), step.name, host.shape)
+            source = f"input{host.input}" if host.input >= 0 else self._on_host[index]
+            yield Edge(source, step.name, host.shape)
         for argument in step.writes:
             start, end = argument.offset, argument.offset + argument.size
             place = (argument.region, argument.index)
@@ -170,6 +171,3 @@ class _Flow:
         ]
         given = argument.region in (Region.INPUT, Region.STATE) and not sources
         return [f"{NAMES[argument.region]}{argument.index}"] if given else sources
-
-    def _host_source(self, index: int, host: HostTensor) -> str:
-        return f"input{host.input}" if host.input >= 0 else self._on_host[index]

@@ -51,7 +51,6 @@ class Profile:
     fallback: tuple[Time, ...]
     """Of the parts on the host, in their order."""
     path: Path = Path()
-    """The file that has it."""
 
 
 def read_profile(path: Path) -> Profile:

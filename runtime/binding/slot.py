@@ -29,7 +29,6 @@ class Run:
     settled: bool = False
     """Whether it is done, outputs included, or has failed. Any thread may read it."""
     error: Exception | None = None
-    """Why it has failed."""
 
 
 class Slot:

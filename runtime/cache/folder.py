@@ -134,7 +134,10 @@ def meant_models(
     """
     text = os.fspath(model)
     if os.path.isfile(text):
-        wanted = _model_fingerprint(Path(text))
+        try:
+            wanted = fingerprint(Path(text))
+        except OSError as error:
+            raise PlanError(f"cannot read the model {text}: {error.strerror}") from error
         return [digest for digest in fingerprints if digest == wanted]
     if _FINGERPRINT_START.match(text):
         return [digest for digest in fingerprints if digest.startswith(text)]
@@ -227,13 +230,6 @@ def _chosen(
     """The variants of those models that a file, a name or part of a fingerprint means."""
     meant = meant_models(present, model, lambda digest: _name(present[digest][0]))
     return {digest: present[digest] for digest in meant}
-
-
-def _model_fingerprint(model: Path) -> str:
-    try:
-        return fingerprint(model)
-    except OSError as error:
-        raise PlanError(f"cannot read the model {model}: {error.strerror}") from error
 
 
 def _model_argument(model: str | os.PathLike[str] | None) -> str:

@@ -14,6 +14,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import Timeout
+
 from ..errors import PlanError
 from .binaries import BINARIES, LARGEST_BINARY, split
 from .folder import check_exists, is_fingerprint, lock
@@ -34,7 +36,6 @@ class Entry:
     binaries: int
     """The number of devices with stored binaries."""
     edited: tuple[str, ...]
-    """The names of the kernels that were changed by hand."""
     used: float
     """When it was last loaded, if the file system records that, or else written (Unix time)."""
 
@@ -146,16 +147,9 @@ def _binaries(folder: Path) -> Sequence[Path]:
 
 def _remove_variant(folder: Path) -> bool:
     """Remove a variant's folder at once; False if another process changes or has removed it."""
-    from filelock import Timeout
-
     try:
         with lock(folder).acquire(timeout=0):
-            # Moved away first, so that no process finds half a variant.
-            temporary = Path(tempfile.mkdtemp(".tmp", f".{folder.name}.", folder.parent))
-            try:
-                os.rename(folder, temporary / "old")
-            finally:
-                shutil.rmtree(temporary)
+            _remove_at_once(folder, f".{folder.name}.")
     except Timeout:
         return False
     except OSError as error:
@@ -167,8 +161,6 @@ def _remove_variant(folder: Path) -> bool:
 
 def _remove_leftovers(cache: Path) -> None:
     """Remove what killed processes left behind, and folders of models without variants."""
-    from filelock import Timeout
-
     for leftover in list(cache.glob(".removed.*.tmp")):
         shutil.rmtree(leftover, ignore_errors=True)
     for model in _models(cache):
@@ -190,16 +182,19 @@ def _remove_if_empty(model: Path) -> None:
 
     It is moved away first: a process that is about to write there finds no folder, and makes one.
     """
-    from filelock import Timeout
-
     locks = _listed(model)
     if not all(path.suffix == ".lock" for path in locks):
         return
     with suppress(OSError, Timeout), ExitStack() as held:
         for path in locks:
             held.enter_context(lock(model / path.stem[1:]).acquire(timeout=0))
-        temporary = Path(tempfile.mkdtemp(".tmp", ".removed.", model.parent))
-        try:
-            os.rename(model, temporary / "old")
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        _remove_at_once(model, ".removed.")
+
+
+def _remove_at_once(folder: Path, prefix: str) -> None:
+    """Remove a folder, which is moved away first, so that no process finds half of it."""
+    temporary = Path(tempfile.mkdtemp(".tmp", prefix, folder.parent))
+    try:
+        os.rename(folder, temporary / "old")
+    finally:
+        shutil.rmtree(temporary)

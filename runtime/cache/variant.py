@@ -132,17 +132,12 @@ def _texts(folder: Path, kernels: Sequence[Kernel]) -> dict[str, str]:
                 f"{path} is damaged or was changed by hand: compile the model again; to try or "
                 f"keep a kernel changed by hand, use: tflgpu edit {folder} {kernel.name} FILE"
             )
-        sources[kernel.file] = _text(path, content)
+        try:
+            sources[kernel.file] = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise PlanError(f"{path} is not UTF-8 text") from error
+        check_text(str(path), sources[kernel.file])
     return sources
-
-
-def _text(path: Path, content: bytes) -> str:
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise PlanError(f"{path} is not UTF-8 text") from error
-    check_text(str(path), text)
-    return text
 
 
 def check_text(name: str, text: str) -> None:

@@ -27,7 +27,6 @@ class CallersMemory:
     size: int = 0
     """Bytes of the buffer; 0 for a texture."""
     shared: bool = False
-    """Whether it is shared virtual memory."""
     offset: int = 0
     """The byte of the buffer at which the caller's data starts."""
     dtype: str | None = None
@@ -120,7 +119,6 @@ _CONTEXTS = {
     "moderngl.Context": "glsl",
     "wgpu.GPUDevice": "wgsl",
 }
-"""The target of each class of contexts."""
 
 _CHANNELS = {0x10B0: 1, 0x10B2: 2, 0x10B5: 4}
 """The channels of an image by its order: CL_R, CL_RG and CL_RGBA."""

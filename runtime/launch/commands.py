@@ -9,7 +9,6 @@ from ..plan.running import Schedule
 from .device import Buffer, Command, Device, Program
 
 Buffers = Mapping[tuple[Region, int], Buffer]
-"""The buffer of each region and index."""
 _Span = tuple[Region, int, int, int, int]
 """Region, index, offset, size and texel size of an argument."""
 

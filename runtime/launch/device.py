@@ -33,7 +33,6 @@ class DeviceInfo:
     version: str
     """Of the platform: language version and driver, such as OpenCL 3.0 PoCL 3.1."""
     driver: str
-    """Version of the driver."""
     type: str
     """gpu, accelerator, cpu or other."""
     vendor: str
@@ -227,7 +226,6 @@ class Unusable:
     reason: str
     """What happened when it was tried."""
     advice: str
-    """What to do."""
 
     def __str__(self) -> str:
         return (

@@ -20,7 +20,10 @@ def check_memory(memory: CallersMemory, info: DeviceInfo, context: int, writes: 
     if memory.shared:
         return
     try:
-        flags, owner = (_number(memory.handle, name) for name in (_MEM_FLAGS, _MEM_CONTEXT))
+        flags, owner = (
+            int.from_bytes(query("clGetMemObjectInfo", memory.handle, name), sys.byteorder)
+            for name in (_MEM_FLAGS, _MEM_CONTEXT)
+        )
     except OpenCLError as error:
         raise InputError(f"the {memory.kind} has been released ({error})") from error
     if owner != context:
@@ -47,7 +50,3 @@ def _refusal(info: DeviceInfo) -> str:
     if _GL_SHARING in info.limits.extensions:
         reason = f"tflgpu does not use {_GL_SHARING}"
     return f"{reason}; bind a buffer of pyopencl, or compile the model with target glsl"
-
-
-def _number(memory: int, name: int) -> int:
-    return int.from_bytes(query("clGetMemObjectInfo", memory, name), sys.byteorder)

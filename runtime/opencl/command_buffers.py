@@ -50,22 +50,9 @@ class CommandBuffers:
         _check("clCreateCommandBufferKHR", status.value)
         release = self._functions["clReleaseCommandBufferKHR"]
         recorded = c_void_p(self._owned.add(release, made))
-        for _, kernel, axes, offset, grid, group, *_ in launches:
-            self._call(
-                "clCommandNDRangeKernelKHR",
-                recorded,
-                None,
-                None,
-                kernel,
-                axes,
-                offset,
-                grid,
-                group,
-                0,
-                None,
-                None,
-                None,
-            )
+        for _, kernel, *extents, _, _, _ in launches:
+            launch = (None, None, kernel, *extents, 0, None, None, None)
+            self._call("clCommandNDRangeKernelKHR", recorded, *launch)
         self._call("clFinalizeCommandBufferKHR", recorded)
         return (self._functions["clEnqueueCommandBufferKHR"], 0, None, recorded, 0, None, None)
 

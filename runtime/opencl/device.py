@@ -78,10 +78,8 @@ class OpenCLDevice(Device):
         return None
 
     def unsupported_reason(self, plan: Plan) -> str | None:
-        return super().unsupported_reason(plan) or self._too_wide(plan)
-
-    def _too_wide(self, plan: Plan) -> str | None:
-        """Why the device cannot handle a plan's vectors; None if it can."""
+        if (reason := super().unsupported_reason(plan)) is not None:
+            return reason
         lanes = max((tensor.lanes for tensor in plan.tensors), default=0)
         reason = known().reason_against(self._name, self.info.driver, lanes)
         return f"its vectors of {lanes} floats are too wide: {reason}" if reason else None

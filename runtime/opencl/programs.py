@@ -62,15 +62,8 @@ class OpenCLPrograms:
         if isinstance(content, str):
             program = make("clCreateProgramWithSource", self._context, 1, pieces, lengths)
         else:
-            program = make(
-                "clCreateProgramWithBinary",
-                self._context,
-                1,
-                handles(self._device),
-                lengths,
-                pieces,
-                None,
-            )
+            made = (self._context, 1, handles(self._device), lengths, pieces, None)
+            program = make("clCreateProgramWithBinary", *made)
         return self._owned.add("clReleaseProgram", program)
 
     def _build(self, program: int, options: str) -> None:

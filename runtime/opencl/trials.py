@@ -70,7 +70,9 @@ class Trials:
     def __init__(self, drivers: Sequence[Driver], folder: str | os.PathLike[str]) -> None:
         """`folder` is the user's cache; if nothing can be written there, nothing is remembered."""
         self.drivers = [DriverTrial(driver) for driver in drivers]
-        self._folder = os.path.join(folder, "drivers", _digest(drivers))
+        parts = [VERSION, instruction_set(), *(driver.identity() for driver in drivers)]
+        digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+        self._folder = os.path.join(folder, "drivers", digest)
 
     def recall(self) -> bool:
         """Read what was found out before; whether there was anything, and it still counts."""
@@ -226,8 +228,3 @@ def try_again() -> None:
 
 def _of_this_machine() -> Trials:
     return Trials(installed(), os.path.join(folder_of_caches(), "tflgpu"))
-
-
-def _digest(drivers: Sequence[Driver]) -> str:
-    parts = [VERSION, instruction_set(), *(driver.identity() for driver in drivers)]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]

@@ -10,7 +10,6 @@ from .records import Argument, PlacedTensor, Plan, Region
 from .storage import DEVICE_TYPES, WORD, region_size
 
 HOST_TYPES = frozenset([*DEVICE_TYPES, "complex64", "complex128", "float64", "string", "uint64"])
-"""Dtypes of tensors that may stay on the host."""
 
 TEXELS = (0, 8, 16)
 """Sizes of a texel of four channels, half floats or floats; 0 for a buffer."""

@@ -31,7 +31,6 @@ class Record:
     path: Annotated[str, Form("variant", is_path)]
     """Its folder in the store: <model fingerprint>/<variant>."""
     model: str
-    """The model file's name."""
     size: Annotated[int, Form("number of bytes", lambda size: size >= 0)]
     """Of its files."""
     published: Time

@@ -94,7 +94,6 @@ class Publication:
 
     manifest: Manifest
     folder: Annotated[str, Form("folder", is_folder)]
-    """The name of the folder of its files."""
     published: Time
     """When it was put into the store (Unix time)."""
     signatures: tuple[Signature, ...] = ()

@@ -14,7 +14,7 @@ from ..errors import PlanError, StoreError
 from ..plan.records import Plan
 from .copies import check, file_of
 from .index import add, record_of
-from .manifest import MANIFEST, File, Manifest, Publication, is_time, is_variant, to_bytes
+from .manifest import MANIFEST, Manifest, Publication, is_time, is_variant, to_bytes
 from .published import published
 from .stamps import new_folder
 from .store import Store
@@ -44,7 +44,9 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
         present = _write(store, folder, new, present)
     if key is not None and not key.signed(present):
         signed = key.add_to(replace(present, published=new.published))
-        _add_signature(store, signed, new.files)
+        add(store, record_of(signed))
+        _replace_manifest(store, signed, new.files)
+        store.remove_if_empty(new.files)
         if not is_intact(store, signed):
             # It has been pruned meanwhile.
             _write(store, folder, new, signed)
@@ -79,13 +81,6 @@ def _write(store: Store, folder: Path, new: Publication, before: Publication | N
                 store.remove(path)
 
 
-def _add_signature(store: Store, signed: Publication, temporary: str) -> None:
-    """Replace the manifest of a variant by one with more signatures, on the same files."""
-    add(store, record_of(signed))
-    _replace_manifest(store, signed, temporary)
-    store.remove_if_empty(temporary)
-
-
 def _replace_manifest(store: Store, new: Publication, temporary: str) -> None:
     """Write a manifest by way of a folder that `prune` removes if this process is killed."""
     store.replace(f"{new.manifest.path}/{MANIFEST}", to_bytes(new), f"{temporary}/{MANIFEST}")
@@ -106,7 +101,11 @@ def manifest_of(folder: Path) -> Manifest:
     plan = variant.plan
     if not (is_fingerprint(plan.fingerprint) and is_variant(folder.name)):
         raise PlanError(f"{folder} is not named as a variant of a cache; compile the model again")
-    contents = {path: _file(folder / path) for path in files_of(variant)}
+    try:
+        contents = {path: file_of(folder / path) for path in files_of(variant)}
+    except OSError as error:
+        reason = f"{error.strerror}; compile the model again"
+        raise PlanError(f"cannot read {error.filename}: {reason}") from error
     return Manifest(plan.fingerprint, folder.name, plan.model, contents)
 
 
@@ -124,13 +123,6 @@ def _files_beside(plan: Plan) -> set[str]:
     kernels = [kernel.file for kernel in plan.kernels]
     companions = [companion.file for companion in plan.companions]
     return {*kernels, *companions, *(part.file for part in plan.parts)}
-
-
-def _file(path: Path) -> File:
-    try:
-        return file_of(path)
-    except OSError as error:
-        raise PlanError(f"cannot read {path}: {error.strerror}; compile the model again") from error
 
 
 def _present(store: Store, manifest: Manifest) -> Publication | None:

@@ -46,7 +46,6 @@ class Address:
     """What a URL means: a store, the variants of a model in it, or one variant."""
 
     store: str
-    """The URL of the store."""
     fingerprint: str = ""
     variant: str = ""
 

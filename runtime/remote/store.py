@@ -40,7 +40,6 @@ READ_ONLY = ("http", "https")
 """Protocols by which nothing can be written."""
 
 _LINK = re.compile(rb"""href\s{0,8}=\s{0,8}["']([^"'?#>]{1,1024})""", re.IGNORECASE)
-"""A link in a page of HTML."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
