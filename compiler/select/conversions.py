@@ -6,6 +6,7 @@ from typing import Any
 
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
+from ..ops.base.definition import Implementation
 from ..ops.base.storage import LINEAR, SLICED
 from ..ops.centered import FROM_CENTERED
 from ..ops.convert import TO_LINEAR, TO_SLICED
@@ -68,7 +69,10 @@ def _absorb(graph: Graph, choice: Choice) -> None:
     for op, producer in _only_readers(graph, TO_LINEAR):
         if can_write_rows(producer, choice):
             op.output.name = producer.output.name
-            _take_over(graph, op, producer, choice, "to_linear", writes=LINEAR, computes=SLICED)
+            _take_over(graph, op, producer, choice)
+            choice[producer] = _storing(
+                choice[producer], "to_linear", writes=LINEAR, computes=SLICED
+            )
 
 
 def _absorb_integers(graph: Graph, choice: Choice, target: Target) -> None:
@@ -82,13 +86,12 @@ def _absorb_integers(graph: Graph, choice: Choice, target: Target) -> None:
         writes_rows = chosen.fuses and chosen.writes == LINEAR
         if computes_floats and writes_rows and len(producer.outputs) == 1:
             zero_point = op.attrs["zero_point"]
-            _take_over(graph, op, producer, choice, "to_integers", zero_point=zero_point)
-            if choice[producer].unsupported_reason(producer, target):
-                # Kernels that store slices of floats cannot store integers.
-                others = candidates(producer, target).implementations
-                alike = next(i for i in others if (i.reads, i.writes) == (chosen.reads, LINEAR))
-                name = f"{alike.name}_to_integers"
-                choice[producer] = replace(alike, name=name, zero_point=zero_point)
+            _take_over(graph, op, producer, choice)
+            # Kernels that store slices of floats cannot store integers; then another one does.
+            others = candidates(producer, target).implementations
+            alike = (i for i in others if (i.reads, i.writes) == (chosen.reads, LINEAR))
+            able = (i for i in (chosen, *alike) if not i.unsupported_reason(producer, target))
+            choice[producer] = _storing(next(able), "to_integers", zero_point=zero_point)
 
 
 def _only_readers(graph: Graph, name: str) -> Iterator[tuple[Op, Op]]:
@@ -99,12 +102,14 @@ def _only_readers(graph: Graph, name: str) -> Iterator[tuple[Op, Op]]:
             yield op, producer
 
 
-def _take_over(
-    graph: Graph, op: Op, producer: Op, choice: Choice, suffix: str, **stores: Any
-) -> None:
-    """Let the kernel of `producer` store what `op` makes of its result."""
-    chosen, result = choice[producer], op.output
-    choice[producer] = replace(chosen, name=f"{chosen.name}_{suffix}", **stores)
+def _take_over(graph: Graph, op: Op, producer: Op, choice: Choice) -> None:
+    """Let `producer` compute what `op` makes of its result."""
+    result = op.output
     graph.remove(op)
     del choice[op]
     graph.set_outputs(producer, (result,))
+
+
+def _storing(implementation: Implementation, suffix: str, **stores: Any) -> Implementation:
+    """An implementation that stores its result in another way, with a name of its own."""
+    return replace(implementation, name=f"{implementation.name}_{suffix}", **stores)
