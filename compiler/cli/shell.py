@@ -148,10 +148,8 @@ def _killed_as_by_ctrl_c() -> Iterator[None]:
 
 
 def _take_any_text() -> None:
-    """Make stdout accept any name, whatever its encoding, and exist even if it was closed."""
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    elif isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+    """Make stdout accept any name, whatever its encoding."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

@@ -6,6 +6,7 @@ Importing the compiler takes a moment, in which Ctrl-C ends the program as quiet
 import gc
 import os
 import signal
+import sys
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -22,8 +23,16 @@ def _quit(number: int, frame: Any) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
+def _open_streams() -> None:
+    """Open the streams that were closed; files would get their numbers, and drivers' messages."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
 def _run(program: str, module: str, command: str) -> None:
     signal.signal(signal.SIGINT, _quit)
+    _open_streams()
     gc.set_threshold(GARBAGE)
     run = getattr(import_module(module), command)
     try:

@@ -69,14 +69,13 @@ def test_links_that_lead_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_stdout_that_is_full_or_closed() -> None:
+def test_streams_that_are_full_or_closed(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         result = program("ops", stdout=full)
     assert result.returncode == 1
     assert result.stderr == "error: cannot write the output: No space left on device\n"
-    closed = subprocess.run(
-        ["sh", "-c", f"{' '.join(TFLGPU)} ops >&-"], capture_output=True, text=True
-    )
+    line = f"{' '.join(TFLGPU)} compile '{DIGITS_MODEL}' -o '{tmp_path}' --device {PROFILE}"
+    closed = subprocess.run(["sh", "-c", f"{line} <&- >&-"], capture_output=True, text=True)
     assert (closed.returncode, closed.stderr) == (0, "")
 
 
