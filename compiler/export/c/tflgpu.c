@@ -489,7 +489,7 @@ static size_t buffer_count(const tflgpu_model *model) {
 
 static tflgpu_status allocate(tflgpu_session *session, int region, uint32_t index, uint64_t size,
                               const void *content, tflgpu_error *error) {
-  size_t place = tflgpu_place(session->model, region, index);
+  size_t place = tflgpu_place(session->model, (int)region, index);
   /* Drivers make no empty buffers. */
   tflgpu_status status = session->model->backend->allocate(session, size ? size : 16, content,
                                                            &session->own[place], error);
@@ -972,7 +972,7 @@ static tflgpu_status exchange(tflgpu_session *session, tflgpu_region region, uin
   const tflgpu_backend *backend = session->model->backend;
   const tflgpu_tensor *tensor = region == TFLGPU_INPUT ? &session->model->inputs[index]
                                                        : &session->model->outputs[index];
-  const size_t place = tflgpu_place(session->model, region, index);
+  const size_t place = tflgpu_place(session->model, (int)region, index);
   uint64_t size = tensor->buffer_size;
   tflgpu_status status;
   if (buffer && (status = backend->size(session, buffer, &size, error))) return status;

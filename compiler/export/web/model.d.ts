@@ -1,4 +1,4 @@
-// Types of @{name}.js.
+// Types of @{name}.js. Those of WebGPU are TypeScript's since version 6, before from @webgpu/types.
 
 export interface TensorInfo {
   readonly name: string;
@@ -51,4 +51,4 @@ export interface Model {
 }
 
 /** Loads the model from the folder at `url`. ModelError says what to do; AbortError of `signal`. */
-export function load(url?: string, options?: LoadOptions): Promise<Model>;
+export function load(url?: string | URL, options?: LoadOptions): Promise<Model>;

@@ -2,6 +2,7 @@
 // in pages and in workers.
 
 const NAME = "@{name}";
+const FORMAT = @{format};
 const TYPES = {float32: Float32Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array};
 const WORD = 4;
 const SMALLEST = 256;
@@ -22,8 +23,15 @@ export class ModelError extends Error {
  * `onprogress` is told of both.
  */
 export async function load(url = ".", {device, signal, onprogress} = {}) {
-  const base = new URL(url.endsWith("/") ? url : `${url}/`, self.location.href);
-  const plan = await (await fetched(new URL(`${NAME}.json`, base), signal)).json();
+  const base = new URL(`${url}`.replace(/\/?$/, "/"), self.location.href);
+  const described = await fetched(new URL(`${NAME}.json`, base), signal);
+  // Some servers send a page of their own for what they do not have.
+  const plan = await described.json().catch(() => ({}));
+  signal?.throwIfAborted();
+  if (plan.format !== FORMAT) {
+    throw new ModelError(`${described.url} is not what was exported with ${NAME}.js; serve all files `
+      + "of the folder together, and load the page without the browser's cache");
+  }
   const own = device ? null : await opened(plan.needs);
   const gpu = device ?? own;
   try {

@@ -338,6 +338,12 @@ def test_what_goes_wrong(page: Any) -> None:
         page.route(weights, partial(answer, body))
         assert message in page.evaluate('() => message(() => start("digits"))')
         page.unroute(weights)
+    described = "**/digits/digits.json"
+    for body in (b"<!doctype html>", b'{"format": 1}'):
+        page.route(described, partial(answer, body))
+        said = page.evaluate('() => message(() => start("digits"))')
+        assert "digits.json is not what was exported with digits.js; serve all files" in said
+        page.unroute(described)
     page.route(weights, lambda route: route.fulfill(status=404))
     assert "weights.bin: status 404" in page.evaluate('() => message(() => start("digits"))')
     page.unroute(weights)
