@@ -16,51 +16,27 @@ from types import ModuleType
 from typing import Any
 
 from ..runtime.litert.module import keep_interpreter_module
-from . import compiled_model, interpreter, options, tensor_buffer
 
 TENSORFLOW = "tensorflow"
 
-_INTERPRETER = {
-    "Delegate": options.Delegate,
-    "Interpreter": interpreter.Interpreter,
-    "OpResolverType": interpreter.OpResolverType,
-    "SignatureRunner": interpreter.SignatureRunner,
-    "load_delegate": options.load_delegate,
-}
-_OPTIONS = {
-    name: getattr(options, name)
-    for name in ("CpuKernelMode", "CpuOptions", "GpuOptions", "HardwareAccelerator", "Options")
-}
-_ENVIRONMENT = {
-    "Environment": options.Environment,
-    "EnvironmentOptions": options.EnvironmentOptions,
-}
-_BUFFER = {"TensorBuffer": tensor_buffer.TensorBuffer}
-
-LITERT: Mapping[str, Mapping[str, Any]] = {
-    "ai_edge_litert.compiled_model": {
-        "CompiledModel": compiled_model.CompiledModel,
-        **_BUFFER,
-        **_OPTIONS,
-        **_ENVIRONMENT,
-    },
+_INTERPRETER = ("Delegate", "Interpreter", "OpResolverType", "SignatureRunner", "load_delegate")
+_OPTIONS = ("CpuKernelMode", "CpuOptions", "GpuOptions", "HardwareAccelerator", "Options")
+_ENVIRONMENT = ("Environment", "EnvironmentOptions")
+LITERT: Mapping[str, Sequence[str]] = {
+    "ai_edge_litert.compiled_model": ("CompiledModel", "TensorBuffer", *_OPTIONS, *_ENVIRONMENT),
     "ai_edge_litert.cpu_options": _OPTIONS,
     "ai_edge_litert.environment": _ENVIRONMENT,
     "ai_edge_litert.gpu_options": _OPTIONS,
     "ai_edge_litert.hardware_accelerator": _OPTIONS,
     "ai_edge_litert.interpreter": _INTERPRETER,
     "ai_edge_litert.options": _OPTIONS,
-    "ai_edge_litert.tensor_buffer": _BUFFER,
+    "ai_edge_litert.tensor_buffer": ("TensorBuffer",),
     "tflite_runtime.interpreter": _INTERPRETER,
 }
-"""The content of each alias, by its name."""
-
-TF_LITE: Mapping[str, Mapping[str, Any]] = {
-    "tensorflow.lite": {"Interpreter": interpreter.Interpreter},
-    "tensorflow.lite.experimental": {
-        "OpResolverType": interpreter.OpResolverType,
-        "load_delegate": options.load_delegate,
-    },
+"""The names in each alias, of classes of this package."""
+TF_LITE: Mapping[str, Sequence[str]] = {
+    "tensorflow.lite": ("Interpreter",),
+    "tensorflow.lite.experimental": ("OpResolverType", "load_delegate"),
     "tensorflow.lite.python.interpreter": _INTERPRETER,
 }
 """The names of LiteRT in TensorFlow."""
@@ -69,19 +45,23 @@ TF_LITE: Mapping[str, Mapping[str, Any]] = {
 def install() -> None:
     """Let every later import of LiteRT's interface find the one here."""
     keep_interpreter_module()  # for parts on LiteRT
-    for name, content in LITERT.items():
-        _alias(name, content)
+    for name, classes in LITERT.items():
+        _alias(name, classes)
     if PathFinder.find_spec(TENSORFLOW) is None:
-        for name, content in TF_LITE.items():
-            _alias(name, content)
+        for name, classes in TF_LITE.items():
+            _alias(name, classes)
     else:
         sys.meta_path.insert(0, _TensorFlowFinder())
 
 
-def _alias(name: str, content: Mapping[str, Any]) -> None:
+def _content(classes: Sequence[str]) -> Mapping[str, Any]:
+    return {name: getattr(sys.modules[str(__package__)], name) for name in classes}
+
+
+def _alias(name: str, classes: Sequence[str]) -> None:
     """Make a module of this name, and the packages it is in unless they are installed."""
     module = _made(name)
-    module.__dict__.update(content)
+    module.__dict__.update(_content(classes))
     while package := name.rpartition(".")[0]:
         outer = _package(package)
         setattr(outer, name.rpartition(".")[2], module)
@@ -128,7 +108,7 @@ class _TensorFlowLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        for name, content in TF_LITE.items():
+        for name, content in ((name, _content(classes)) for name, classes in TF_LITE.items()):
             with suppress(ImportError):
                 import_module(name).__dict__.update(content)
             with suppress(AttributeError):

@@ -54,7 +54,7 @@ class Callers:
 
         with self._device.calls:
             buffer = self._device._gl.buffer(b"\xff" * (self._size + GUARD))
-            self._device._owned.add(buffer)
+            self._device._owned.keep(buffer)
         return buffer, read
 
     def _webgpu(self) -> tuple[Any, Callable[[], Array]]:

@@ -1,6 +1,5 @@
 """Objects of a driver that must be released."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
@@ -8,15 +7,16 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class Owned(ABC, Generic[Item]):
+class Owned(Generic[Item]):
     """Objects in the order in which they were made."""
 
-    def __init__(self) -> None:
+    def __init__(self, free: Callable[[Sequence[Item]], None]) -> None:
+        """`free` releases some of them, whether or not the driver reports errors."""
+        self._free = free
         self._items: list[Item] = []
 
-    @abstractmethod
-    def _free(self, items: Sequence[Item]) -> None:
-        """Release these objects, whether or not the driver reports errors."""
+    def keep(self, item: Item) -> None:
+        self._items.append(item)
 
     @contextmanager
     def scope(self) -> Iterator[Callable[[], None]]:

@@ -93,16 +93,20 @@ def query(function: str, *subject: Any) -> bytes:
 class OwnedHandles(Owned[tuple[Any, ...]]):
     """Objects of the driver, each with the function that releases it."""
 
+    def __init__(self) -> None:
+        super().__init__(_release)
+
     def add(self, release: str | Callable[..., int], *made: int) -> int:
         """The last of the objects, all of which are arguments of the function that releases it."""
-        self._items.append((release, *made))
+        self.keep((release, *made))
         return made[-1]
 
-    def _free(self, items: Sequence[tuple[Any, ...]]) -> None:
-        """Release these objects, the last one first."""
-        for release, *made in reversed(items):
-            with suppress(OpenCLError):
-                call(release, *made) if isinstance(release, str) else release(*made)
+
+def _release(items: Sequence[tuple[Any, ...]]) -> None:
+    """Release objects, the last one first."""
+    for release, *made in reversed(items):
+        with suppress(OpenCLError):
+            call(release, *made) if isinstance(release, str) else release(*made)
 
 
 def handles(*items: int) -> Any:

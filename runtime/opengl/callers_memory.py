@@ -1,5 +1,6 @@
 """Contexts and memory of the caller, made with moderngl, and copies of textures."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import DeviceError, InputError
@@ -79,22 +80,14 @@ _PIXEL_BUFFER_BARRIER = 0x80
 """GL_PIXEL_BUFFER_BARRIER_BIT."""
 
 
-class TextureRead:
-    """Copies all texels to a buffer, row by row."""
+def texture_copy(texture: Any, buffer: Any, writes: bool) -> Callable[[int, int, int], None]:
+    """What copies all texels, row by row, to a buffer; with `writes`, what kernels have written."""
 
-    def __init__(self, texture: Any, buffer: Any) -> None:
-        self._texture, self._buffer = texture, buffer
+    def copy(*_: int) -> None:
+        if writes:
+            texture.ctx.memory_barrier(_PIXEL_BUFFER_BARRIER)
+            texture.write(buffer)
+        else:
+            texture.read_into(buffer)
 
-    def run(self, *_: int) -> None:
-        self._texture.read_into(self._buffer)
-
-
-class TextureWrite:
-    """Copies a buffer that kernels have written to the texels."""
-
-    def __init__(self, texture: Any, buffer: Any) -> None:
-        self._texture, self._buffer = texture, buffer
-
-    def run(self, *_: int) -> None:
-        self._texture.ctx.memory_barrier(_PIXEL_BUFFER_BARRIER)
-        self._texture.write(self._buffer)
+    return copy

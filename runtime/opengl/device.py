@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -18,27 +18,10 @@ from ..plan.kernels import Kernel
 from ..plan.storage import WORD
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
-from .callers_memory import ModernglContext, TextureRead, TextureWrite, check_memory
+from .callers_memory import ModernglContext, check_memory, texture_copy
 from .egl import Context
 from .fence import Fence, Fences
 from .info import describe
-
-
-class OwnedObjects(Owned[Any]):
-    """Objects of a context, each with a method `release`."""
-
-    def __init__(self, context: Context) -> None:
-        super().__init__()
-        self._context = context
-
-    def add(self, item: Any) -> None:
-        self._items.append(item)
-
-    def _free(self, items: Sequence[Any]) -> None:
-        with suppress(DeviceError), self._context:
-            for item in items:
-                item.release()
-
 
 try:
     import moderngl
@@ -57,7 +40,7 @@ _SMALLEST = 256
 class Command:
     """A launch of a kernel on ranges of buffers, or a copy of a texture."""
 
-    shader: Shader | TextureRead | TextureWrite
+    run: Callable[[int, int, int], object]
     arguments: tuple[Range, ...]
     groups: tuple[int, int, int]
     """Work-groups along each axis."""
@@ -74,7 +57,7 @@ class OpenGLDevice(Device):
         """Takes ownership of the context, unless it is the caller's (DeviceError)."""
         self._current = context
         self.calls: AbstractContextManager[Any] = context
-        self._owned = OwnedObjects(context)
+        self._owned = Owned[Any](partial(_free, context))
         try:
             with context:
                 self.info = describe(context)
@@ -119,7 +102,7 @@ class OpenGLDevice(Device):
             shader = self._gl.compute_shader(source)
         except moderngl.Error as error:
             raise BuildError(kernel.file, _log(error), source) from error
-        self._owned.add(shader)
+        self._owned.keep(shader)
         self._check(f"compiling {kernel.file}")
         return shader
 
@@ -147,14 +130,14 @@ class OpenGLDevice(Device):
                 shader = self._binaries.restore(content)
                 if shader is None:
                     return None
-                self._owned.add(shader)
+                self._owned.keep(shader)
                 restored.append(shader)
         return [restored[place] for place in places]
 
     def allocate(self, size: int) -> Range:
         with self._current:
             buffer = self._gl.buffer(reserve=max(size, _SMALLEST))
-            self._owned.add(buffer)
+            self._owned.keep(buffer)
             self._check(f"allocating {size} bytes")
         return Range(buffer, 0, max(size, _SMALLEST))
 
@@ -171,7 +154,7 @@ class OpenGLDevice(Device):
         if not memory.texture:
             return Range(memory.owner, 0, max(size, WORD)), ()
         whole = self.allocate(size)
-        copy = (TextureWrite if writes else TextureRead)(memory.owner, whole.buffer)
+        copy = texture_copy(memory.owner, whole.buffer, writes)
         return whole, [Command(copy, (), (1, 1, 1), False)]
 
     def scope(self) -> AbstractContextManager[Callable[[], None]]:
@@ -189,7 +172,7 @@ class OpenGLDevice(Device):
         barrier: bool,
     ) -> Command:
         groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
-        return Command(program, tuple(arguments), groups, barrier)
+        return Command(program.run, tuple(arguments), groups, barrier)
 
     def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:
@@ -222,7 +205,7 @@ class OpenGLDevice(Device):
             self._gl.memory_barrier(moderngl.SHADER_STORAGE_BARRIER_BIT)
         for binding, (buffer, offset, size) in enumerate(command.arguments):
             buffer.bind_to_storage_buffer(binding, offset, size)
-        command.shader.run(*command.groups)
+        command.run(*command.groups)
 
     def download(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:
@@ -276,7 +259,13 @@ def _interface() -> moderngl.Context:
     return moderngl.create_context(standalone=True, **settings)
 
 
-def _release(context: egl.Context, owned: OwnedObjects) -> None:
+def _free(context: Context, items: Sequence[Any]) -> None:
+    with suppress(DeviceError), context:
+        for item in items:
+            item.release()
+
+
+def _release(context: egl.Context, owned: Owned[Any]) -> None:
     if not DRIVER_PROCESS.lost:
         owned.release()
         context.release()

@@ -35,18 +35,6 @@ class Program(NamedTuple):
     """Of its bindings."""
 
 
-class _Buffers(Owned[Any]):
-    """Buffers, which give their memory back at once when they are destroyed."""
-
-    def add(self, item: Any) -> None:
-        self._items.append(item)
-
-    def _free(self, items: Sequence[Any]) -> None:
-        if not DRIVER_PROCESS.lost:
-            for item in items:
-                item.destroy()
-
-
 class WebGPUDevice(Device):
     """A device of wgpu, for any thread. Drivers keep compiled kernels: there are no binaries."""
 
@@ -55,7 +43,7 @@ class WebGPUDevice(Device):
         self.calls: AbstractContextManager[Any] = nullcontext()
         self._device, self._queue = device, device.queue
         self._name = str(info)
-        self._buffers = _Buffers()
+        self._buffers = Owned[Any](_destroy)
         self._recorded: list[Any] = []
         """Command buffers that are to be submitted, together with the copies after them."""
         self._copies: list[Copy] = []
@@ -100,7 +88,7 @@ class WebGPUDevice(Device):
             buffer = self._device.create_buffer(
                 size=size, usage="STORAGE | COPY_SRC | COPY_DST", mapped_at_creation=mapped
             )
-        self._buffers.add(buffer)
+        self._buffers.keep(buffer)
         return Range(buffer, 0, size)
 
     def constant(self, data: memoryview) -> Range:
@@ -213,6 +201,13 @@ class WebGPUDevice(Device):
 
     def release(self) -> None:
         self._buffers.release()
+
+
+def _destroy(buffers: Sequence[Any]) -> None:
+    """Give the memory of buffers back at once."""
+    if not DRIVER_PROCESS.lost:
+        for buffer in buffers:
+            buffer.destroy()
 
 
 def _log(error: Exception) -> str:

@@ -30,7 +30,6 @@ typedef uint32_t cl_uint;
 typedef uint64_t cl_bitfield;
 
 enum {
-  CL_DEVICE_NOT_FOUND = -1,
   CL_DEVICE_TYPE = 0x1000,
   CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
   CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
