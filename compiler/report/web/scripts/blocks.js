@@ -1,5 +1,3 @@
-"use strict";
-
 // Repeated blocks: which are collapsed, and the graph with each of these as one node.
 
 /** Such as "Block A, 3 of 17"; blocks of the same operators have the same letter. */

@@ -1,5 +1,3 @@
-"use strict";
-
 // The view of two variants compared: which kernels were added, removed and changed.
 
 function showChanges(view) {

@@ -1,5 +1,3 @@
-"use strict";
-
 // The view of two profiles compared: what got faster, and what slower.
 
 function showComparison(view) {

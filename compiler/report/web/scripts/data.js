@@ -1,5 +1,3 @@
-"use strict";
-
 // The contents of the report, and which nodes compute an operator of the model file.
 
 const contents = JSON.parse(document.getElementById("contents").textContent);

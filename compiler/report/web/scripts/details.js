@@ -1,5 +1,3 @@
-"use strict";
-
 // The panel with everything about what is selected.
 
 const details = (() => {

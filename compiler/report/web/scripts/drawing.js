@@ -1,5 +1,3 @@
-"use strict";
-
 // The drawing of a graph, by Cytoscape.
 
 class Drawing {

@@ -1,5 +1,3 @@
-"use strict";
-
 // Making elements of the page.
 
 /**

@@ -1,5 +1,3 @@
-"use strict";
-
 // Numbers and shapes as text.
 
 const format = {

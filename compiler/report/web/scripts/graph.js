@@ -1,5 +1,3 @@
-"use strict";
-
 // The view of the graphs: what is drawn and listed, the search, and the buttons.
 
 const graphView = (() => {

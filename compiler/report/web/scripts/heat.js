@@ -1,5 +1,3 @@
-"use strict";
-
 // What nodes can be coloured by, and the colours.
 
 const heat = (() => {

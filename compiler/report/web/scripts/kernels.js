@@ -1,5 +1,3 @@
-"use strict";
-
 // The view of all kernels as a table, with the parts on the host between them.
 
 function showKernels(view) {

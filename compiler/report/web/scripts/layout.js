@@ -1,5 +1,3 @@
-"use strict";
-
 // The layout of a graph in layers, by dagre.
 
 const NODE = { width: 208, height: 46 };

@@ -1,5 +1,3 @@
-"use strict";
-
 // The view of memory: which bytes of the arena each tensor occupies, and when.
 
 function showMemory(view) {

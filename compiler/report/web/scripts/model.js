@@ -1,5 +1,3 @@
-"use strict";
-
 // The view of the model: its inputs and outputs, and the options it was compiled with.
 
 function showModel(view) {

@@ -1,5 +1,3 @@
-"use strict";
-
 // The list of a graph's nodes, beside the drawing: for the keyboard, screen readers and the search.
 
 class Outline {

@@ -1,5 +1,3 @@
-"use strict";
-
 // The view of the rewrites, grouped by pass and, where declined, by reason.
 
 function showRewrites(view) {

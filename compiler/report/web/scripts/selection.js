@@ -1,5 +1,3 @@
-"use strict";
-
 // What is selected: a node of a graph, a block, or a tensor. The address of the page follows it.
 
 const selection = (() => {

@@ -1,5 +1,3 @@
-"use strict";
-
 // A table that can be sorted by any column and filtered by text.
 
 const AT_ONCE = 100;

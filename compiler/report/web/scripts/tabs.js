@@ -1,5 +1,3 @@
-"use strict";
-
 // The tabs that switch between the views; the last script, which opens the page.
 
 {
