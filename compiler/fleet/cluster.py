@@ -20,9 +20,10 @@ from typing import Any, Generic, TypeVar
 from distributed import Client, Future, KilledWorker, WorkerPlugin
 from tornado.ioloop import IOLoop
 
-from ...runtime.errors import TflgpuError
+from ...runtime.errors import PlanError, TflgpuError
 from ..errors import WorkerError
 from .tasks import Task
+from .workers import Failed
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -154,6 +155,18 @@ class Cluster:
             elif result is not None:
                 yield from zip(ended.batch, result, strict=True)
             yield from refill()
+
+    def outcomes(
+        self,
+        tasks: Iterable[Task],
+        start: Callable[[Sequence[Task]], Sequence[Future]],
+        per_worker: int,
+    ) -> Iterator[tuple[Task, Any]]:
+        """Each task, in batches as for `each`, with its outcome (PlanError, WorkerError)."""
+        for task, outcome in self.each(batches(tasks, self.threads()), start, per_worker):
+            if isinstance(outcome, PlanError):
+                raise outcome
+            yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
 
     def _next(self, done: Queue[Future]) -> Future:
         """The next future that is done (WorkerError if there is nobody left to do any)."""

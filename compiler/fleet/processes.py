@@ -5,21 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
 
 from dask import config
 from distributed import Client, Future, LocalCluster, secede
 from tornado.ioloop import PeriodicCallback
 
-from ...runtime.errors import PlanError
 from ..errors import WorkerError
 from ..litert.reference import litert_version
-from .cluster import LOOK, SETTINGS, Cluster, batches, running_loop
+from .cluster import LOOK, SETTINGS, Cluster, running_loop
 from .place import Place
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written, compile_task
-
-Outcome = TypeVar("Outcome", Built, Written)
 
 OWN_SETTINGS = {
     **SETTINGS,
@@ -98,25 +94,13 @@ class Processes:
         if not tasks:
             return iter(())
         cluster = self._start()
-        if not place.shared:
-            return all_written(_each(cluster, tasks, _compile), place)
-        return _each(cluster, tasks, _compile_and_write, place)
+        work, *more = (_compile_and_write, place) if place.shared else (_compile,)
 
+        def start(batch: Sequence[Task]) -> tuple[Future, ...]:
+            return (cluster.submit(work, batch, *more),)
 
-def _each(
-    cluster: Cluster,
-    tasks: Sequence[Task],
-    function: Callable[..., list[Outcome | Failed]],
-    *arguments: Any,
-) -> Iterator[tuple[Task, Outcome | Failed]]:
-    def start(batch: Sequence[Task]) -> tuple[Future, ...]:
-        return (cluster.submit(function, batch, *arguments),)
-
-    found = batches(tasks, cluster.threads())
-    for task, outcome in cluster.each(found, start, PER_WORKER):
-        if isinstance(outcome, PlanError):
-            raise outcome
-        yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
+        found = cluster.outcomes(tasks, start, PER_WORKER)
+        return found if place.shared else all_written(found, place)
 
 
 def _compile(tasks: Sequence[Task]) -> list[Built | Failed]:

@@ -15,11 +15,11 @@ from tornado.ioloop import IOLoop
 from ...runtime.cache.folder import fingerprint
 from ..errors import ModelFileError, WorkerError
 from ..version import compiler_version
-from .cluster import PATIENCE, SETTINGS, Cluster, batches, running_loop
+from .cluster import PATIENCE, SETTINGS, Cluster, running_loop
 from .parcel import compile_parcels, pack, unequal, versions
 from .place import Place
 from .tasks import Task
-from .workers import Built, Failed, Written, all_written
+from .workers import Failed, Written, all_written
 
 PROTOCOLS = ("tcp", "tls", "inproc")
 """Of addresses of schedulers; the last is that of one in this process."""
@@ -92,17 +92,13 @@ class Scheduled:
 
     def run(self, tasks: Sequence[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
         """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
-        return all_written(self._built(tasks), place)
 
-    def _built(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Built | Failed]]:
         def start(batch: Sequence[Task]) -> tuple[Future, ...]:
             models = [self.model(task) for task in batch]
             parcels = [pack(task) for task in batch]
             return self.cluster.submit(compile_parcels, parcels, models), *models
 
-        found = batches(tasks, self.cluster.threads())
-        for task, outcome in self.cluster.each(found, start, PER_WORKER):
-            yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
+        return all_written(self.cluster.outcomes(tasks, start, PER_WORKER), place)
 
     def model(self, task: Task) -> Future:
         """The content of a task's model, at the scheduler (ModelError if it is not as it was)."""
