@@ -65,7 +65,6 @@ class CompiledModel:
 
     @property
     def environment(self) -> Environment:
-        """The environment given to the constructor, or a new one."""
         return self._environment
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:

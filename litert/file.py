@@ -28,8 +28,6 @@ Model = str | bytes
 
 @dataclass(frozen=True)
 class FileTensor:
-    """A tensor as the file describes it."""
-
     name: str
     shape: Shape
     shape_signature: Shape

@@ -137,7 +137,6 @@ class Interpreter:
 
     @property
     def experimental_compress_quantization_zero_points(self) -> bool:
-        """The option given to the constructor."""
         return self._compressed
 
     # -- details ----------------------------------------------------------------------------

@@ -34,7 +34,6 @@ class Signatures:
         return list(self.by_key).index(key)
 
     def at(self, index: int) -> tuple[str, FileSignature]:
-        """A signature with its key."""
         if not 0 <= index < len(self.by_key):
             raise RuntimeError(f"the model has no signature {index}")
         return list(self.by_key.items())[index]

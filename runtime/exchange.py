@@ -58,8 +58,6 @@ class PartTime:
 
 
 class Exchange:
-    """The arrays of a run that are on the host."""
-
     def __init__(
         self, plan: Plan, device: Device, buffers: Buffers, inputs: Sequence[Array | None]
     ) -> None:
@@ -103,7 +101,6 @@ class Exchange:
             self.values[index] = array.astype(self._tensors[index].dtype, copy=False)
 
     def _copy_out(self, part: HostRun) -> None:
-        """Copy the outputs of a part to the device, where it needs them."""
         written = [(self._tensors[index], self.values[index]) for index in part.record.outputs]
         placed = [(tensor, array) for tensor, array in written if tensor.place is not None]
         arrays = device_arrays([tensor for tensor, _ in placed], [array for _, array in placed])

@@ -231,7 +231,6 @@ def _quoted(name: str) -> str:
 
 
 def _tensors(signatures: Sequence[Variant]) -> str:
-    """Tables of the inputs and outputs of each signature."""
     plans = [variant.plan for variant in signatures]
     if len(plans) == 1:
         return _listed(plans[0])

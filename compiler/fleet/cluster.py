@@ -59,8 +59,6 @@ RESUME = "what was compiled is in the cache, and another run continues there"
 
 @dataclass
 class _Attempt(Generic[Item]):
-    """A batch that is under way."""
-
     batch: Sequence[Item]
     held: Sequence[Future]
     """What it needs, which stays at the scheduler as long as this refers to it."""

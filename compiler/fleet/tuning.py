@@ -62,8 +62,6 @@ def _lock(device: str) -> Path:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What became of the search for a model on a device."""
-
     model: Path
     device: DeviceInfo
     table: Path

@@ -44,8 +44,6 @@ class Failed:
 
 @dataclass(frozen=True)
 class Written:
-    """What became of a task whose variant is in its place."""
-
     kept: Kept
     seconds: float
     fallback: tuple[Finding, ...]

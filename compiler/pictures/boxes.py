@@ -44,7 +44,6 @@ class Boxes(Shown):
         return [asdict(box) for box in self.boxes]
 
     def draw(self, picture: Image.Image) -> Image.Image:
-        """The picture with a frame around each object, and its class and score."""
         drawn = picture.copy()
         draw = ImageDraw.Draw(drawn)
         width, height = picture.size

@@ -23,7 +23,6 @@ class Family:
 
     @property
     def scaling(self) -> Scaling:
-        """How it scales pixels for inputs of floats."""
         return Scaling((self.mean,), (self.std,), f"as {self.name} takes them")
 
 

@@ -60,7 +60,6 @@ class Keypoints(Shown):
         return [asdict(point) for point in self.points]
 
     def draw(self, picture: Image.Image) -> Image.Image:
-        """The picture with a numbered dot at each point that is certain enough."""
         drawn = picture.copy()
         draw = ImageDraw.Draw(drawn)
         radius = max(min(picture.size) // DOTS, 3)

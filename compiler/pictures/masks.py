@@ -40,7 +40,6 @@ class Mask(Shown):
         ]
 
     def draw(self, picture: Image.Image) -> Image.Image:
-        """The picture with the color of each class but the first over it."""
         palette = np.array([color(number) for number in range(COLORS)], np.uint8)
         colors = Image.fromarray(palette[self.classes % COLORS])
         opacity = np.where(self.classes > 0, int(OPACITY * 255), 0).astype(np.uint8)

@@ -44,8 +44,6 @@ class Step:
 
 
 class Edge(NamedTuple):
-    """Data that goes from one node to another."""
-
     source: str
     target: str
     shape: tuple[int, ...] | None
@@ -124,8 +122,6 @@ class _Write:
 
 
 class _Flow:
-    """What has been written so far."""
-
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._tensors = Tensors(plan.tensors)
@@ -151,7 +147,6 @@ class _Flow:
             self._on_host[index] = step.name
 
     def into_outputs(self) -> Iterator[Edge]:
-        """The edges from steps to the model's outputs."""
         for index, info in enumerate(self._plan.outputs):
             for write in self._written[Region.OUTPUT, index]:
                 yield Edge(write.source, f"output{index}", info.shape)

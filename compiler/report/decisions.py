@@ -64,8 +64,6 @@ def _notes(plan: Plan, field: str) -> Any:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What the compiler decided about a model."""
-
     graph: FileGraph
     chosen: dict[tuple[int, ...], list[ImplementationChoice]]
     """By the indices in the model file of the operators that a kernel computes."""
@@ -108,7 +106,6 @@ def _options(plan: Plan) -> Options:
 
 
 def _tuples(value: Any) -> Any:
-    """A value from JSON with tuples for lists."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 

@@ -21,7 +21,6 @@ class FileGraph:
 
 
 def file_graph(graph: Graph) -> FileGraph:
-    """The operators and edges of a graph as it was read."""
     sources: dict[Tensor, str] = {t: f"input{i}" for i, t in enumerate(graph.inputs)}
     nodes, found = [], []
     for op in graph.ops:
@@ -47,7 +46,6 @@ def _described(tensor: Tensor) -> str:
 
 
 def drawn_kernels(plan: Plan) -> Json:
-    """The graph of dispatches, and of parts on the host."""
     nodes = []
     for step in steps(plan):
         label = (plan.parts if step.kind == "part" else plan.dispatches)[step.index].label

@@ -33,8 +33,6 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 
 
 class CommandBuffers:
-    """Records launches for an in-order queue."""
-
     def __init__(self, platform: int, queue: int, owned: OwnedHandles) -> None:
         """OpenCLError if the platform lacks a function; `owned` takes the command buffers."""
         self._queue, self._owned = handles(queue), owned

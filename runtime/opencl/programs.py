@@ -19,8 +19,6 @@ _PROGRAM_BUILD_LOG = 0x1183
 
 
 class OpenCLPrograms:
-    """Compiles and restores the programs of one device."""
-
     def __init__(
         self, name: str, context: int, device: int, owned: OwnedHandles, defines: str
     ) -> None:

@@ -11,8 +11,6 @@ ROW_ALIGNMENT = 256
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A launch of a kernel on ranges of buffers."""
-
     pipeline: Any
     bindings: Any
     groups: tuple[int, int, int]
