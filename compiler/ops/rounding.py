@@ -57,12 +57,15 @@ def _quantized(f: Any, a: Any, *, inverse: Any, low: Any, high: Any) -> Any:
     return f.clamp(f.round_even(f.apart(f.nan_to(a, LARGE)) * inverse), low, high)
 
 
-def _quantized_to_int16(
-    f: Any, a: Any, b: Any, *, inverse: Any, scale: Any, low: Any, high: Any
-) -> Any:
-    """What passes 2147483520, the largest float of 32 bits, becomes the least number, as NaN."""
+def _quantized_to_int16(f: Any, a: Any, b: Any, *, inverse: Any, low: Any, high: Any) -> Any:
+    """What passes 2147483520, the largest float of 32 bits, becomes the least number, as NaN.
+
+    Where `b` is above 0, a / b is rounded with halves away from zero, none of which is a quotient
+    just beside one: whole halves are counted.
+    """
     a = f.apart(f.nan_to(a, -LARGE))
-    integer = f.if_positive(b, f.round_away(a / scale), f.round_even(a * inverse))
+    steps = f.floor((f.floor_div(f.max(a, -a), b * 0.5) + 1.0) * 0.5)
+    integer = f.if_positive(b, f.if_positive(a, steps, -steps), f.round_even(a * inverse))
     known = f.clamp(integer, low, high)
     return f.if_positive(a * inverse - 2147483520.0, low, known)
 

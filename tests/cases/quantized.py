@@ -24,6 +24,7 @@ from tflgpu.compiler.ir import Quantization
 
 from .case import ACTIVATIONS, Case
 from .quantized_layers import ALL, EIGHT_BITS, row
+from .special_values import computed
 
 
 def arithmetic() -> Iterator[Case]:
@@ -164,6 +165,9 @@ def functions() -> Iterator[Case]:
 
 
 def ends() -> Iterator[Case]:
+    halves = (np.array([237, 8975, -31685, 20720, -928]) + 0.5) * np.float32(0.0123)
+    value = quantized("QUANTIZE", computed(*halves), dtype="int16", scale=0.0123)
+    yield row("ends", "QUANTIZE halves to int16", value)
     for target, zero in ALL:
         value = quantized("QUANTIZE", x(3, 37, draw="wide"), dtype=target, scale=0.2, zero=zero)
         yield row("ends", f"QUANTIZE float32 to {target}", value)

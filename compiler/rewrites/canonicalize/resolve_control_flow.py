@@ -160,11 +160,15 @@ def _select_branch(graph: Graph, op: Op, target: Target) -> None:
     """Replace an IF by both branches, and a select for each result."""
     branches, values = _branches(graph, op)
     results = zip(*(inline(graph, branch, values, op) for branch in branches), strict=True)
+    # A condition with axes would give them to results of rank 0.
+    holds = Tensor(f"{op.operand(0).name}/scalar", (), "bool")
+    view = {"new_shape": ()}
+    graph.add(Op("RESHAPE", (op.operand(0),), (holds,), view, op.index, origins=op.origins))
     selected = []
     for output, (first, second) in zip(op.outputs, results, strict=True):
         result = Tensor(f"{output.name}/selected", first.shape, first.dtype)
         result.quantization = first.quantization
-        operands = (op.operand(0), first, second)
+        operands = (holds, first, second)
         graph.add(Op("SELECT_V2", operands, (result,), {}, op.index, origins=op.origins))
         selected.append(result)
     substitute(graph, op, selected)

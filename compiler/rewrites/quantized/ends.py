@@ -73,9 +73,8 @@ def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
     """
     inverse = float(np.float32(1) / here.scale(result))
     if result.dtype == "int16":
-        left = here.constant(beyond_blocks(source.shape, FLOAT_BLOCK))
-        scale = float(here.scale(result))
-        return here.rounded("tflgpu.quantize_to_int16", source, left, inverse=inverse, scale=scale)
+        steps = here.constant(beyond_blocks(source.shape, FLOAT_BLOCK) * here.scale(result))
+        return here.rounded("tflgpu.quantize_to_int16", source, steps, inverse=inverse)
     return here.rounded("tflgpu.quantize", source, inverse=inverse)
 
 

@@ -11,21 +11,22 @@ from graphs.operators import graph_of
 
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Array, Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Array, Graph, Op, Shape, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 
-def chain(names: Sequence[str], dtype: str = "float32", shape: tuple[int, ...] = (3, 5)) -> Graph:
+def chain(names: Sequence[str], shape: Shape = (3, 5)) -> Graph:
     """A subgraph that applies operators one after another."""
-    tensors = [Tensor(f"{names[0]}/{i}", shape, dtype) for i in range(len(names) + 1)]
+    tensors = [Tensor(f"{names[0]}/{i}", shape) for i in range(len(names) + 1)]
     pairs = zip(names, pairwise(tensors), strict=True)
     return graph_of(*(Op(name, (before,), (after,)) for name, (before, after) in pairs))
 
 
-def branching(then: Graph, other: Graph) -> Graph:
-    """y = one of the branches, as an input says."""
-    condition, source = Tensor("condition", (), "bool"), Tensor("x", (3, 5))
-    result = Tensor("y", (3, 5))
+def branching(then: Graph, other: Graph, axes: Shape = ()) -> Graph:
+    """y = one of the branches, as an input with these axes of 1 says."""
+    shape = then.outputs[0].shape
+    condition, source = Tensor("condition", axes, "bool"), Tensor("x", shape)
+    result = Tensor("y", shape)
     attrs = {"then_subgraph_index": 1, "else_subgraph_index": 2}
     return graph_of(Op("IF", (condition, source), (result,), attrs), subgraphs=(then, other))
 
@@ -33,16 +34,21 @@ def branching(then: Graph, other: Graph) -> Graph:
 def check(content: bytes, holds: bool, x: Array, folder: Path) -> None:
     """The results must be LiteRT's."""
     compiled = pipeline.build(content, Options(device="cpu", fallback="none"))
-    (found,) = run(compiled, "auto", folder, {"condition": np.array(holds), "x": x}).values()
-    (expected,) = Reference(content).run([np.array(holds), x])
+    condition = np.full(compiled.plan.inputs[0].shape, holds)
+    (found,) = run(compiled, "auto", folder, {"condition": condition, "x": x}).values()
+    (expected,) = Reference(content).run([condition, x])
+    assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("holds", [True, False])
-def test_the_results_are_those_of_the_branch_that_runs(holds: bool, tmp_path: Path) -> None:
-    content = write(branching(chain(["EXP", "NEG"]), chain(["TANH"])))
-    x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
-    check(content, holds, x, tmp_path)
+@pytest.mark.parametrize(("axes", "shape"), [((), (3, 5)), ((1,), ()), ((1, 1), (3,))])
+def test_the_results_are_those_of_the_branch_that_runs(
+    axes: Shape, shape: Shape, holds: bool, tmp_path: Path
+) -> None:
+    content = write(branching(chain(["EXP", "NEG"], shape), chain(["TANH"], shape), axes))
+    x = np.random.default_rng(3).standard_normal(shape, np.float32)
+    check(content, holds, np.asarray(x), tmp_path)
 
 
 def nested(then: Graph, other: Graph, taken: int = 3) -> Graph:
