@@ -42,10 +42,7 @@ def _to_half(f: Any, v: Any) -> Any:
 
 
 def _conversion(source: str, target: str) -> Formula:
-    """The formula of a cast: fractions are truncated, narrow integers wrap.
-
-    Floats beyond the range of a narrow integer become its least or greatest one, and NaN that.
-    """
+    """The formula of a cast: fractions are truncated, narrow integers wrap."""
     floating = kernel_dtype(source) == "float32"
     if target == "float16" and source != target:
         return _to_half if floating else lambda f, v: _to_half(f, f.to_float(v))
@@ -54,11 +51,25 @@ def _conversion(source: str, target: str) -> Formula:
     if target == "bool":
         zero = 0.0 if floating else 0
         return lambda f, v: f.to_int(f.differs(v, zero))
-    if floating and target in _NARROW:
-        low, high = float(np.iinfo(target).min), float(np.iinfo(target).max)
-        return lambda f, v: f.to_int(f.clamp(f.nan_to(v, high), low, high))
-    narrowed = _NARROW.get(target, _same) if source != target else _same
-    return lambda f, v: narrowed(f, f.to_int(v) if floating else v)
+    if floating:
+        return _of_floats(target)
+    return _NARROW.get(target, _same) if source != target else _same
+
+
+def _of_floats(target: str) -> Formula:
+    """Those beyond the range of an integer become its least or greatest one, and NaN that."""
+    limits = np.iinfo(target)
+    low, greatest = max(limits.min, -(2**31)), min(limits.max, 2**31 - 1)
+    high = min(greatest, 2**31 - 128)  # the greatest float that 32 bits hold
+
+    def convert(f: Any, v: Any) -> Any:
+        v = f.nan_to(v, 2.0**31)
+        whole = f.to_int(f.clamp(v, float(low), float(high)))
+        if high == greatest:
+            return whole
+        return whole + f.to_int(f.is_at_least(v, 2.0**31) * float(greatest - high))
+
+    return convert
 
 
 def _launch(op: Op, conversion: Formula) -> Launch:
@@ -70,11 +81,13 @@ def _cast(op: Op, target: Target) -> Launch:
 
 
 def _reference(op: Op, values: Array) -> Array:
-    dtype = op.output.dtype
-    if values.dtype.kind == "f" and dtype in _NARROW:
-        limits = np.iinfo(dtype)
-        values = np.clip(np.nan_to_num(values, nan=limits.max), limits.min, limits.max)
-    return values.astype(dtype)
+    dtype = np.dtype(op.output.dtype)
+    if values.dtype.kind != "f" or dtype.kind not in "iu":
+        return values.astype(dtype)
+    limits = np.iinfo(dtype)
+    within = values < limits.max  # nor is NaN
+    whole = np.where(within, np.maximum(values, limits.min), 0).astype(dtype)
+    return np.where(within, whole, limits.max).astype(dtype)
 
 
 def _infer_bits(op: Op) -> list[Shape]:
@@ -109,7 +122,7 @@ define(
     (row_major("convert", _cast),),
     _reference,
     ANY,
-    note="floats beyond the range of integers of 32 bits give any number",
+    note="floats beyond the range of 32 bits with a sign become its least or greatest integer",
     versions=9,
     traits=Traits(lambda op: op.operand(0).dtype == op.output.dtype, converts=True),
 )

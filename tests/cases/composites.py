@@ -80,6 +80,8 @@ def sounds() -> Iterator[Case]:
         raw = {"custom_options": bytes(flexbuffers.Dumps({**limits, **sizes}))}
         value = Call("Mfcc", (x(2, 5, 129, draw="positive"), ints(16000)), raw)
         yield Case("Mfcc", f"{bands} bands from {lowest} to {highest} Hz", value)
+        value = Call("Mfcc", (x(2, 5, 129, draw="special"), ints(16000)), raw)
+        yield Case("Mfcc", f"{bands} bands of special values", value)
 
 
 def experts() -> Iterator[Case]:

@@ -9,27 +9,23 @@ from tflgpu.compiler.ir import Quantization
 
 from .case import Case
 from .convolutions import window
+from .special_values import computed
 
 
 def casts() -> Iterator[Case]:
     kinds = ("float32", "int32", "int64", "bool", "int8", "uint8", "int16")
     for source in kinds:
         for target in kinds:
-            # What does not fit is not defined for floats.
-            draw = "small" if target not in ("uint8",) else "counts"
-            operand = x(3, 5, 7) if source == "float32" else xi(3, 5, 7, draw=draw, dtype=source)
-            if (source, target) == ("float32", "uint8"):
-                operand = x(3, 5, 7, draw="positive")
+            operand = x(3, 5, 7) if source == "float32" else xi(3, 5, 7, dtype=source)
             attrs = {"in_data_type": source, "out_data_type": target}
             yield Case("CAST", f"{source} to {target}", typed(target, "CAST", operand, **attrs))
-    for target in ("int8", "uint8", "int16"):
+    edges = computed(np.nan, np.inf, -np.inf, 2147483520, 2147483648, -2147483648, -3e9, -1.5)
+    for target in ("int8", "uint8", "int16", "int32"):
         attrs = {"in_data_type": "int32", "out_data_type": target}
         value = typed(target, "CAST", xi(5, 7, draw="large"), **attrs)
         yield Case("CAST", f"large int32 to {target}", value)
-        edges = typed(
-            target, "CAST", x(5, 7, draw="special"), **{**attrs, "in_data_type": "float32"}
-        )
-        yield Case("CAST", f"special float32 to {target}", edges)
+        value = typed(target, "CAST", edges, **{**attrs, "in_data_type": "float32"})
+        yield Case("CAST", f"special float32 to {target}", value)
     attrs = {"in_data_type": "int32", "out_data_type": "float32"}
     yield Case("CAST", "fused", call("MUL", call("CAST", xi(5, 7), **attrs), w(7)))
     # Below and above the range of float16, too.

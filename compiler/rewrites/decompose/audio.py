@@ -40,7 +40,7 @@ def mel_frequency_cepstrum(here: Decomposition) -> Tensor | str:
     if bands.count > spectrum.shape[2]:
         return "it has more bands than frequencies"
     heard = product(here, here.add("SQRT", spectrum), _filters(bands, spectrum.shape[2], hertz))
-    logarithms = here.add("LOG", here.add("MAXIMUM", heard, here.constant(FAINTEST)))
+    logarithms = here.add("LOG", here.add("MAXIMUM", here.constant(FAINTEST), heard))
     angles = np.outer(np.arange(bands.coefficients), np.arange(bands.count) + 0.5)
     cosines = np.sqrt(2 / bands.count) * np.cos(angles * (np.pi / bands.count))
     return product(here, logarithms, cosines)
