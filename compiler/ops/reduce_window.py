@@ -71,7 +71,7 @@ define(
     "REDUCE_WINDOW x:T start:T window:integer strides:integer dilations:integer -> y:T",
     _infer,
     dtypes=_TYPES,
-    note="becomes pools, or GATHER and reductions",
+    note="becomes pools, or GATHER and reductions; NaN counts as in these",
 )
 define(
     "STABLEHLO_REDUCE_WINDOW x:T start:T -> y:T",

@@ -44,8 +44,9 @@ def weights(shape: Shape, axis: int = 0, channels: bool = True, dtype: str = "in
     powers = random.uniform(-2, 2, count)
     scales = tuple(map(float, (0.002 * 2.0**powers).astype(np.float32)))
     quantization = Quantization(scales, (3 if dtype == "uint8" else 0,) * count, axis)
-    if dtype == "int4":
-        return known(random.integers(-7, 8, shape).astype(np.int8), quantization, dtype)
+    if dtype in ("int2", "int4"):
+        low, high = (-2, 2) if dtype == "int2" else (-7, 8)
+        return known(random.integers(low, high, shape).astype(np.int8), quantization, dtype)
     limits = np.iinfo(dtype)
     values = random.integers(limits.min + 1, limits.max, shape, np.dtype(dtype), endpoint=True)
     return known(values, quantization)
@@ -305,7 +306,7 @@ def weights_alone() -> Iterator[Case]:
 
 
 def packed_weights() -> Iterator[Case]:
-    """Of 4 bits, which XNNPACK takes in fully connected layers of even numbers of inputs alone."""
+    """XNNPACK takes those of fully connected layers alone, in rows of whole bytes."""
     plain: dict[str, Any] = {"fused_activation_function": "NONE"}
     result: dict[str, Any] = {"scale": 0.02, "zero": 3}
     for inputs in (36, 37):
@@ -317,6 +318,16 @@ def packed_weights() -> Iterator[Case]:
         yield row("packed weights", f"FULLY_CONNECTED of {inputs} floats", value)
         value = call("FULLY_CONNECTED", x(5, inputs, 1), layer, w(19), **plain)
         yield row("packed weights", f"FULLY_CONNECTED of columns of {inputs}", value)
+    for inputs, channels in ((36, True), (36, False), (37, True), (38, False)):
+        layer = weights((19, inputs), channels=channels, dtype="int2")
+        situation = f"FULLY_CONNECTED by {'channels' if channels else 'all'} of {inputs} of 2 bits"
+        rows = (xq(31, inputs, zero=-7), layer, bias(layer, 19))
+        value = quantized("FULLY_CONNECTED", *rows, **result, **plain)
+        yield row("packed weights", f"{situation}, int8", value)
+        for asked in (True, False):
+            attrs = {**plain, "asymmetric_quantize_inputs": asked}
+            value = call("FULLY_CONNECTED", x(5, inputs), layer, w(19), **attrs)
+            yield row("packed weights", f"{situation}, floats, zero point {asked}", value)
     image = xq(2, 7, 5, 12, zero=-7)
     for dtype, wide in (("int8", "int32"), ("int16", "int32"), ("int16", "int64")):
         for groups in (1, 2):

@@ -4,10 +4,10 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from .exact_sums import exact_sums
-from .hybrid import hybrid, hybrid_transposed
+from .hybrid import hybrid, hybrid_transposed, left_by_xnnpack
 from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 from .layer import Layer
-from .lowering import INTEGERS, Lowering, lowers
+from .lowering import INTEGERS, PACKED, Lowering, lowers
 from .matrices import product_of_rows
 from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK, beyond_blocks
 
@@ -27,9 +27,9 @@ def convolution(here: Lowering) -> Tensor:
     layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":
         return _of_bytes(layer, op.input(2))
-    odd = weights.dtype == "int4" and (op.name != "FULLY_CONNECTED" or weights.shape[1] % 2)
-    if odd or not weights.constant or _unscaled(op.input(2)):
-        # LiteRT's own kernels; XNNPACK takes int4 in even numbers of inputs alone.
+    own = left_by_xnnpack(here, weights)
+    if own or not weights.constant or _unscaled(op.input(2)):
+        # LiteRT's own kernels.
         blocks = op.name == "DEPTHWISE_CONV_2D" and image.dtype == "int8"
         return _in_blocks(layer) if blocks else _rounded_twice(layer)
     return _requantized(layer)
@@ -78,7 +78,7 @@ def _check_weights(here: Lowering, image: Tensor, weights: Tensor) -> None:
     """UnsupportedError for weights whose type or zero point LiteRT disregards beside the image."""
     name, dtype = here.op.name, weights.dtype
     rows = name == "FULLY_CONNECTED" and image.dtype in INTEGERS
-    if dtype in ("int8", "int4") and here.zero(weights) and not rows:
+    if dtype in ("int8", *PACKED) and here.zero(weights) and not rows:
         raise here.declined("its weights have a zero point, which LiteRT disregards")
     if image.dtype not in INTEGERS:
         return
@@ -89,7 +89,8 @@ def _check_weights(here: Lowering, image: Tensor, weights: Tensor) -> None:
             f"its weights are int4, which LiteRT does not unpack beside {image.dtype}"
         )
     alike = dtype == image.dtype and (dtype != "int16" or name == "FULLY_CONNECTED")
-    if not alike and (dtype not in ("int8", "int4") or image.dtype == "uint8"):
+    signed = ("int8", *(PACKED if rows and image.dtype == "int8" else ("int4",)))
+    if not alike and (dtype not in signed or image.dtype == "uint8"):
         raise here.declined(
             f"its weights are {dtype}, whose bytes LiteRT takes for another type beside "
             f"{image.dtype}"

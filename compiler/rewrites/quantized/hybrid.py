@@ -10,7 +10,7 @@ from ...ir import Op, Tensor
 from ...ops.fully_connected import OF_BLOCKS
 from ...ops.row_scales import ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, rounded_to_bfloat16, scales_of_blocks
-from .lowering import EXACT, Lowering
+from .lowering import EXACT, PACKED, Lowering
 from .ratios import HYBRID_BLOCK
 
 MOST = 127.0
@@ -37,7 +37,7 @@ def hybrid(here: Lowering) -> Tensor:
     if weights.blocks is not None:
         sums, scale = _of_blocks(here, image, weights)
         return here.activated(_scaled(here, sums, scale, weights, bias))
-    if weights.dtype == "int4" and (op.name == "CONV_2D" or weights.shape[1] % 2):
+    if left_by_xnnpack(here, weights):
         return here.activated(_of_packed_weights(here, image, weights, bias))
     axes = _axes(op, image, weights)
     matrix = here.centered(weights)
@@ -47,6 +47,19 @@ def hybrid(here: Lowering) -> Tensor:
         integers, scale = _by_rows(here, image, axes)
         sums = _sums(here, integers, matrix)
     return here.activated(_scaled(here, sums, scale, weights, bias))
+
+
+def left_by_xnnpack(here: Lowering, weights: Tensor) -> bool:
+    """Whether packed weights are left to LiteRT's own kernels.
+
+    XNNPACK takes those of fully connected layers alone, in rows of whole bytes, and int2 only with
+    a scale for each channel.
+    """
+    if weights.dtype not in PACKED:
+        return False
+    if here.op.name != "FULLY_CONNECTED" or weights.shape[1] % PACKED[weights.dtype]:
+        return True
+    return weights.dtype == "int2" and not here.scale(weights).ndim
 
 
 def _fit(weights: Tensor) -> bool:
@@ -122,10 +135,7 @@ def quantized_rows(here: Lowering, rows: Tensor) -> tuple[Tensor, Tensor]:
 def _of_packed_weights(
     here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None
 ) -> Tensor:
-    """As LiteRT's own kernels, to which XNNPACK leaves convolutions and odd numbers of inputs.
-
-    A scale for each channel goes with a zero point for each image.
-    """
+    """As LiteRT's own kernels. A scale for each channel goes with a zero point for each image."""
     if here.op.name == "FULLY_CONNECTED":
         integers, step = quantized_rows(here, image)
     else:

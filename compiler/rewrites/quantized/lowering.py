@@ -15,8 +15,11 @@ from ..decompose.decomposition import Decomposition, Results
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """The quantized types, and the least and greatest integer of each."""
 
-WEIGHTS = (*INTEGERS, "int4")
-"""The types of quantized constants; those of 4 bits are held as int8."""
+PACKED = {"int2": 4, "int4": 2}
+"""The types of weights that are held as int8, and how many of them a byte of the file has."""
+
+WEIGHTS = (*INTEGERS, *PACKED)
+"""The types of quantized constants."""
 
 EXACT = 1 << 24
 """Whole numbers up to this are exact in float32."""

@@ -104,8 +104,9 @@ def weights(
         how = Kind(dtype, float(scales[0]), zero(draw, dtype))
         return fixed(draw, shape, how), scales
     quantization = Quantization(tuple(map(float, scales)), (0,) * count, axis)
-    if dtype == "int4":
-        return known(integers(draw, shape, "int8", -7, 7), quantization, dtype), scales
+    if dtype in ("int2", "int4"):
+        low, high = (-2, 1) if dtype == "int2" else (-7, 7)
+        return known(integers(draw, shape, "int8", low, high), quantization, dtype), scales
     return known(integers(draw, shape, dtype, -127, 127), quantization), scales
 
 

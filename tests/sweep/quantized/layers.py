@@ -79,7 +79,8 @@ def fully_connected(draw: DrawFn) -> Call:
     outputs = pick(draw, CHANNELS)
     how = kind(draw, dtype)
     by_channel = dtype == "int8" and flag(draw)
-    values, scales = weights(draw, (outputs, inputs), 0, _weights_type(draw, dtype), by_channel)
+    own = "int2" if dtype == "int8" and one_in(draw, 5) else _weights_type(draw, dtype)
+    values, scales = weights(draw, (outputs, inputs), 0, own, by_channel)
     sums = np.float32(how.scale) * scales
     added = bias(draw, sums, outputs, _bias_type(draw, dtype)) if not one_in(draw, 4) else None
     given = of_sums(draw, dtype, sums, inputs)
@@ -131,18 +132,19 @@ def batch_matmul(draw: DrawFn) -> Call:
 
 
 def hybrid(draw: DrawFn) -> Call:
-    """Weights of int8 or int4, and operands of floats that are quantized while the model runs."""
+    """Integer weights, and operands of floats that are quantized while the model runs."""
     inputs, outputs = pick(draw, CHANNELS), pick(draw, CHANNELS)
-    dtype = pick(draw, ("int8", "int4"))
     by_channel = flag(draw)
     activation = pick(draw, ACTIVATIONS)
     if flag(draw):
+        dtype = pick(draw, ("int8", "int4", "int2"))
         values, _ = weights(draw, (outputs, inputs), 0, dtype, by_channel)
         rows = Input(_rows(draw, inputs))
         attrs = {"asymmetric_quantize_inputs": flag(draw), "fused_activation_function": activation}
         return call("FULLY_CONNECTED", rows, values, None, **attrs)
     shape = (*image(draw)[:3], inputs)
     size, attrs = window(draw, shape)
+    dtype = pick(draw, ("int8", "int4"))
     values, _ = weights(draw, (outputs, *size, inputs), 0, dtype, by_channel)
     attrs["fused_activation_function"] = activation
     return call("CONV_2D", Input(shape), values, w(outputs), **attrs)
