@@ -119,9 +119,12 @@ def product(here: Lowering) -> Tensor:
 
 @lowers("REDUCE_MAX", "REDUCE_MIN")
 def extreme(here: Lowering) -> Tensor:
-    """Of the stored integers; LiteRT disregards their scales."""
+    """Of the stored integers; LiteRT disregards their scales. Of none, what no other passes."""
     op = here.op
     source = op.operand(0)
+    if not source.elements:
+        limit = INTEGERS[source.dtype][op.name == "REDUCE_MIN"] - here.zero(op.output)
+        return here.constant(np.full(op.output.shape, limit))
     value = here.add(op.name, here.centered(source), op.operand(1), **op.attrs)
     return here.reinterpreted(value, source, op.output)
 

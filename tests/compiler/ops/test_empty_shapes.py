@@ -27,11 +27,13 @@ from graphs import (
     known,
     model,
     number,
+    quantized,
     table,
     typed,
     w,
     x,
     xi,
+    xq,
 )
 
 import tflgpu
@@ -191,6 +193,8 @@ def test_results_without_elements_to_compute_them_from(
         call("FULLY_CONNECTED", x(2, 0), w(3, 0), w(3)),
         call("FULLY_CONNECTED", x(2, 4, 0), w(3, 0), None, keep_num_dims=True),
         call("TANH", call("FULLY_CONNECTED", x(2, 0), w(3, 0), w(3))),
+        quantized("REDUCE_MAX", xq(0, 3, zero=5), ints(0), zero=5),
+        quantized("REDUCE_MIN", xq(0, 3, dtype="int16"), ints(0), dtype="int16"),
     ],
     ids=lambda value: value.operator,
 )
