@@ -169,6 +169,14 @@ def layers() -> Iterator[Case]:
         "BATCH_MATMUL", *wide_pair, dtype="int16", scale=40.0, adj_x=False, adj_y=True
     )
     yield row("layers", "BATCH_MATMUL int16", value)
+    kinds = (("int8", "int8", 6.0), ("int16", "int8", 10.0), ("int16", "int16", 3e3))
+    for dtype, other, scale in kinds:
+        for adjoint in (False, True):
+            shapes = ((2, 1217, 3), (2, 5, 1217)) if adjoint else ((2, 3, 1217), (2, 1217, 5))
+            pair = xq(*shapes[0], dtype=dtype), xq(*shapes[1], dtype=other)
+            attrs = {"scale": scale, "adj_x": adjoint, "adj_y": adjoint}
+            value = quantized("BATCH_MATMUL", *pair, dtype=dtype, **attrs)
+            yield row("layers", f"BATCH_MATMUL {dtype} by {other} of long rows {adjoint}", value)
 
 
 def narrow_images() -> Iterator[Case]:

@@ -48,14 +48,20 @@ def sums_of_bytes(layer: Layer) -> tuple[Tensor, ...]:
         layer.here.require_exact(float((products.sum(0) + most).max(initial=0)))
     elif len(parts := list(parts_of(products, most))) > 1:
         whole = integer_sums(layer, high, upper, parts), integer_sums(layer, low, lower, parts)
-        return _digits(layer.here, *whole)
+        return digits(layer.here, *whole)
     return layer.sums(high, weights, upper), layer.sums(low, weights, lower)
 
 
-def _digits(here: Lowering, high: Tensor, low: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """256 * high + low, int32, as floats that are worth 65536, 256 and 1."""
+def digits(
+    here: Lowering, high: Tensor, low: Tensor, highest: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """65536 * highest + 256 * high + low, int32, as floats that are worth 65536, 256 and 1."""
     carry, lower = _divided(here, low, 8)
-    upper, middle = _divided(here, here.add("ADD", high, carry), 24)
+    upper, middle = _divided(here, here.add("ADD", high, carry), 24 if highest is None else 8)
+    if highest is not None:
+        upper, rest = _divided(here, here.add("ADD", highest, upper), 16)
+        rest = here.add("MUL", rest, here.constant(256, "int32"))
+        middle = here.add("ADD", middle, rest)
     upper = here.add("MUL", upper, here.constant(1 << 16, "int32"))
     upper, middle, lower = (
         here.add("CAST", each, dtype="float32") for each in (upper, middle, lower)

@@ -4,7 +4,7 @@ BATCH_MATMUL, and FULLY_CONNECTED with weights that the model computes: a produc
 both operands. LiteRT leaves it to its own kernels, and so it does with weights of int16.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,15 @@ import numpy as np
 from ...ir import Array, Tensor
 from ...ops.batch_matmul import matrices
 from .hybrid import hybrid_product
-from .int16_sums import BYTE, bytes_of, rounded_once, rounded_once_in_full, rounded_twice
-from .lowering import INTEGERS, Lowering, lowers
+from .int16_sums import (
+    BYTE,
+    bytes_of,
+    digits,
+    rounded_once,
+    rounded_once_in_full,
+    rounded_twice,
+)
+from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers
 
 Product = Callable[[Tensor, Tensor], Tensor]
 """The sums of products of two matrices of floats."""
@@ -32,14 +39,19 @@ def batch_matmul(here: Lowering) -> Tensor:
     product = np.float32(here.one_scale(first) * here.one_scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(here.scale(result))
-        sums = sums_of_parts(here, first, second, partial(_product, here), count)
+        sums = _sums_of_int16(here, first, second, count)
         return rounded_once(here, sums, np.asarray(factor))
-    products = _product(here, here.centered(first), here.centered(second))
-    here.require_exact(count * here.reach(first) * here.reach(second))
+    most = here.reach(first) * here.reach(second)
+    operands = here.centered(first), here.centered(second)
+    if count * most <= EXACT:
+        products = _product(here, *operands)
+    else:
+        products = here.add("CAST", _whole_product(here, *operands, most), dtype="float32")
     if here.zero(second) == 0:
         scale = here.constant(product / here.scale(result))
         value = here.rounded("tflgpu.requantize", products, scale)
     else:
+        here.require_exact(count * most)
         number = here.fixed_point(np.float64(product) / np.float64(here.scale(result)))
         value = here.rounded("tflgpu.requantize_rounded_twice", products, factor=number)
     return value
@@ -52,23 +64,54 @@ def _product(here: Lowering, first: Tensor, second: Tensor) -> Tensor:
     return here.add("BATCH_MATMUL", first, second, **attrs)
 
 
+def _sums_of_int16(here: Lowering, first: Tensor, second: Tensor, count: int) -> Sequence[Tensor]:
+    """The sums by what they are worth; those that float32 may not hold are added as int32."""
+    reach = _reach_of_parts(here, second, count)
+    if reach <= EXACT:
+        return sums_of_parts(here, first, second, partial(_product, here))
+    if reach > INT32:
+        raise here.declined(f"sums of {count} products of bytes may not fit in 32 bits")
+    multiply = partial(_whole_product, here, most=_reach_of_parts(here, second, 1))
+    *highest, high, low = sums_of_parts(here, first, second, multiply, "ADD")
+    return digits(here, high, low, *highest)
+
+
+def _whole_product(here: Lowering, first: Tensor, second: Tensor, most: int) -> Tensor:
+    """The sums of products of up to `most`, as int32, which wrap: those of parts are exact."""
+    axes = (
+        len(first.shape) - (2 if here.op.attrs.get("adj_x") else 1),
+        len(second.shape) - (1 if here.op.attrs.get("adj_y") else 2),
+    )
+    count = first.shape[axes[0]]
+
+    def part(matrix: Tensor, axis: int, start: int) -> Tensor:
+        begin, size = [0] * len(matrix.shape), [*matrix.shape]
+        begin[axis], size[axis] = start, min(EXACT // most, count - start)
+        return here.slice(matrix, begin, size)
+
+    total = here.constant(0, "int32")
+    for start in range(0, count, EXACT // most):
+        sums = _product(here, part(first, axes[0], start), part(second, axes[1], start))
+        total = here.add("ADD", here.add("CAST", sums, dtype="int32"), total)
+    return total
+
+
+def _reach_of_parts(here: Lowering, second: Tensor, count: int) -> int:
+    """The greatest sum of `count` products of bytes of int16; of two products beside int16."""
+    return count * BYTE * (2 * BYTE if second.dtype == "int16" else here.reach(second))
+
+
 def sums_of_parts(
-    here: Lowering, first: Tensor, second: Tensor, product: Product, count: int
+    here: Lowering, first: Tensor, second: Tensor, product: Product, add: str = "tflgpu.add_exact"
 ) -> list[Tensor]:
-    """Sums of `count` products of bytes, by what they are worth: 65536, 256 and 1, or 256 and 1."""
+    """Sums of products of bytes, by what they are worth: 65536, 256 and 1, or 256 and 1."""
     high, low = bytes_of(here, here.centered(first))
     if second.dtype != "int16":
-        here.require_exact(count * BYTE * here.reach(second))
         whole = here.centered(second)
         return [product(high, whole), product(low, whole)]
-    here.require_exact(count * 2 * BYTE * BYTE)
     other_high, other_low = bytes_of(here, here.centered(second))
-    middle = [product(high, other_low), product(low, other_high)]
-    return [
-        product(high, other_high),
-        here.add("tflgpu.add_exact", *middle),
-        product(low, other_low),
-    ]
+    middle = here.add(add, product(high, other_low), product(low, other_high))
+    return [product(high, other_high), middle, product(low, other_low)]
 
 
 def product_of_rows(here: Lowering) -> Tensor:
@@ -88,7 +131,8 @@ def product_of_rows(here: Lowering) -> Tensor:
         return here.add("BATCH_MATMUL", rows, y, adj_x=False, adj_y=True)
 
     if first.dtype == "int16":
-        sums = sums_of_parts(here, first, second, multiply, count)
+        here.require_exact(_reach_of_parts(here, second, count))
+        sums = sums_of_parts(here, first, second, multiply)
     else:
         here.require_exact(count * here.reach(first) * here.reach(second))
         whole = multiply(here.centered(first), here.centered(second))
