@@ -44,8 +44,9 @@ def web_files(
     plan = signatures[0].plan
     call = ", ".join(f"{in_comment(json.dumps(info.name))}: array" for info in plan.inputs)
     scaling = {"mean": pictures.mean, "std": pictures.std, "known": pictures.known}
-    values = {**described, "name": name, "format": str(FORMAT), "profile": plan.profile, "call": call}
+    values = {**described, "name": name, "profile": plan.profile, "call": call}
     values |= {"scaling": _in_script(scaling), "labels": _in_script(pictures.labels)}
+    values["format"] = str(FORMAT)
     found: dict[str, Any] = {}
     folder = files(__package__) / "web"
     for source in (each for each in folder.iterdir() if each.is_file()):

@@ -8,6 +8,16 @@
 extern "C" {
 #endif
 
+/* How functions of OpenCL and OpenGL are called. */
+#ifdef _WIN32
+#define TFLGPU_CALL __stdcall
+#else
+#define TFLGPU_CALL
+#endif
+
+/* The member of a structure for a function of such a list as X(result, name, parameters). */
+#define TFLGPU_MEMBER(result, name, parameters) result(TFLGPU_CALL *name) parameters;
+
 /* An opened device. */
 typedef struct tflgpu_device {
   const char *type; /* gpu, accelerator, cpu or other */

@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _WIN32
-#define GL_CALL __stdcall
-#else
-#define GL_CALL
-#endif
-
 /* -- EGL and OpenGL ES, as in Khronos' headers ---------------------------------------------- */
 
 enum {
@@ -112,15 +106,13 @@ enum {
   X(void, Flush, (void))                                                       \
   X(void, Finish, (void))
 
-#define MEMBER(result, name, parameters) result(GL_CALL *name) parameters;
 typedef struct egl_driver {
-  EGL_FUNCTIONS(MEMBER)
+  EGL_FUNCTIONS(TFLGPU_MEMBER)
 } egl_driver;
 
 typedef struct gl_driver {
-  GL_FUNCTIONS(MEMBER)
+  GL_FUNCTIONS(TFLGPU_MEMBER)
 } gl_driver;
-#undef MEMBER
 
 /* What is current on a thread. */
 typedef struct current {
@@ -265,8 +257,8 @@ static int is_software(const char *renderer) {
 
 /* Connections to the devices. They stay open, as the application may use the same ones. */
 static int32_t find_displays(const egl_driver *egl, void **displays, int32_t room) {
-  uint32_t(GL_CALL *query)(int32_t, void **, int32_t *);
-  void *(GL_CALL *connect)(uint32_t, void *, const int32_t *);
+  uint32_t(TFLGPU_CALL *query)(int32_t, void **, int32_t *);
+  void *(TFLGPU_CALL *connect)(uint32_t, void *, const int32_t *);
   int32_t count = 0, i;
   if (find_function(egl, "eglQueryDevicesEXT", &query) &&
       find_function(egl, "eglGetPlatformDisplayEXT", &connect) && query(room, displays, &count))

@@ -13,13 +13,11 @@
 
 #ifdef _WIN32
 #include <windows.h>
-#define CL_CALL __stdcall
 #else
 #include <unistd.h>
 #ifdef __linux__
 #include <sched.h>
 #endif
-#define CL_CALL
 #endif
 
 /* -- OpenCL, as in Khronos' headers --------------------------------------------------------- */
@@ -153,10 +151,8 @@ typedef struct image_description {
   X(cl_int, SetKernelArgSVMPointer, (cl_object, cl_uint, const void *))
 
 typedef struct driver {
-#define MEMBER(result, name, parameters) result(CL_CALL *name) parameters;
-  CL_FUNCTIONS(MEMBER)
-  CL_NEWER_FUNCTIONS(MEMBER)
-#undef MEMBER
+  CL_FUNCTIONS(TFLGPU_MEMBER)
+  CL_NEWER_FUNCTIONS(TFLGPU_MEMBER)
   void *library;
 } driver;
 
@@ -439,7 +435,7 @@ static int has_extension(tflgpu_session *shared, const char *extension) {
 static void find(tflgpu_session *shared, const char *name, void *function) {
   const opencl_session *session = opencl(shared);
   const cl_object platform = platform_of(&session->cl, session->device);
-  void *(CL_CALL *extension)(cl_object, const char *), *found = NULL;
+  void *(TFLGPU_CALL *extension)(cl_object, const char *), *found = NULL;
   tflgpu_find_symbol(session->cl.library, name, function);
   tflgpu_find_symbol(session->cl.library, "clGetExtensionFunctionAddressForPlatform", &extension);
   if (memcmp(function, &found, sizeof found) || !extension || !platform) return;

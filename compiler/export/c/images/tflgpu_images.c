@@ -6,12 +6,6 @@
 
 #include "tflgpu_backend.h"
 
-#ifdef _WIN32
-#define GL_CALL __stdcall
-#else
-#define GL_CALL
-#endif
-
 /* As in Khronos' headers. */
 enum {
   GL_COLOR_ATTACHMENT0 = 0x8CE0,
@@ -51,12 +45,10 @@ enum {
   X(void, ReadPixels, (int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void *))
 
 typedef struct driver {
-#define MEMBER(result, name, parameters) result(GL_CALL *name) parameters;
-  FUNCTIONS(MEMBER)
-#undef MEMBER
+  FUNCTIONS(TFLGPU_MEMBER)
 } driver;
 
-typedef void(GL_CALL *image_target)(uint32_t, void *);
+typedef void(TFLGPU_CALL *image_target)(uint32_t, void *);
 
 /* Settings of the caller that reading pixels depends on, and the values it needs. */
 enum { PACKED = 4 };
