@@ -133,19 +133,19 @@ class Subgraph:
     def _check_open(self, index: int, shape: Shape) -> None:
         """RuntimeError unless only those sizes change that the file leaves open."""
         signature = self._content.tensors[index].shape_signature or self._shape(index)
+        pairs = zip(signature, shape, strict=False)
+        changes = [
+            f"dimension {axis} of tensor {index} with value {size} to {wanted}"
+            for axis, (size, wanted) in enumerate(pairs)
+            if size not in (-1, wanted)
+        ]
         if len(signature) != len(shape):
+            changes = [f"tensor {index} from {len(signature)} to {len(shape)} dimensions"]
+        if changes:
             raise RuntimeError(
-                f"Attempting to resize tensor {index} from {len(signature)} to {len(shape)} "
-                "dimensions. ResizeInputTensorStrict only allows mutating unknown dimensions "
-                "identified by -1."
+                f"Attempting to resize {changes[0]}. ResizeInputTensorStrict only allows mutating "
+                "unknown dimensions identified by -1."
             )
-        for axis, (size, wanted) in enumerate(zip(signature, shape, strict=True)):
-            if size not in (-1, wanted):
-                raise RuntimeError(
-                    f"Attempting to resize dimension {axis} of tensor {index} with value {size} to "
-                    f"{wanted}. ResizeInputTensorStrict only allows mutating unknown dimensions "
-                    "identified by -1."
-                )
 
     def _resized(self) -> dict[str, Shape]:
         """The input shapes that differ from the file's, by name."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...runtime.plan.records import Plan, TensorInfo, Variable
+from ...runtime.plan.records import HostTensor, Plan, TensorInfo, Variable
 from ..ir import Graph, Tensor
 from .blocks import repeated_blocks
 from .dataflow import Edge, edges, steps
@@ -29,7 +29,7 @@ def file_graph(graph: Graph) -> FileGraph:
         found += [Edge(sources[tensor], node["id"], tensor.shape) for tensor in read]
         sources |= dict.fromkeys(op.outputs, str(node["id"]))
         both = {"reads": op.reads, "writes": op.outputs}
-        nodes.append(node | {key: [*map(_described, tensors)] for key, tensors in both.items()})
+        nodes.append(node | {key: [*map(described, tensors)] for key, tensors in both.items()})
     found += [
         Edge(sources[tensor], f"output{index}", tensor.shape)
         for index, tensor in enumerate(graph.outputs)
@@ -38,10 +38,10 @@ def file_graph(graph: Graph) -> FileGraph:
     return FileGraph(nodes, found)
 
 
-def _described(tensor: Tensor) -> str:
+def described(tensor: Tensor | HostTensor) -> str:
     """Name, dtype and shape."""
     shape = " x ".join(map(str, tensor.shape)) or "scalar"
-    constant = ", constant" if tensor.constant else ""
+    constant = ", constant" if isinstance(tensor, Tensor) and tensor.constant else ""
     return f"{tensor.name}: {tensor.dtype} {shape}{constant}"
 
 

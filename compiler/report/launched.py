@@ -3,7 +3,7 @@
 from ...runtime.plan.records import Argument, Dispatch, Plan, Region
 from .dataflow import Tensors
 from .decisions import Decisions
-from .graphs import Json
+from .graphs import Json, described
 from .profile import Profile, Time
 
 
@@ -50,18 +50,13 @@ def parts_of(plan: Plan, decisions: Decisions | None, profile: Profile | None) -
             "host": "Python" if part.function else "LiteRT",
             "before": part.before,
             "operators": part.operators,
-            "reads": [_host(plan, index) for index in part.inputs],
-            "writes": [_host(plan, index) for index in part.outputs],
+            "reads": [described(plan.host_tensors[index]) for index in part.inputs],
+            "writes": [described(plan.host_tensors[index]) for index in part.outputs],
             "reasons": [str(findings[index]) for index in part.operators if index in findings],
             **_time(profile.fallback[number] if profile else None),
         }
         for number, part in enumerate(plan.parts)
     ]
-
-
-def _host(plan: Plan, index: int) -> str:
-    tensor = plan.host_tensors[index]
-    return f"{tensor.name}: {tensor.dtype} {' x '.join(map(str, tensor.shape)) or 'scalar'}"
 
 
 def _chosen(decisions: Decisions | None, dispatch: Dispatch) -> list[Json]:

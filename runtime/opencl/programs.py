@@ -29,7 +29,10 @@ class OpenCLPrograms:
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
-        """Compile all as one program, several times faster, or each to find the one at fault."""
+        """Compile all files as one program, several times faster than one by one.
+
+        If that fails, every file is compiled by itself to find the one at fault (BuildError).
+        """
         texts = {kernel.file: sources[kernel.file] for kernel in kernels}
         names = [kernel.name for kernel in kernels]
         if names and len(set(names)) == len(names):

@@ -115,7 +115,7 @@ def to_bytes(publication: Publication) -> bytes:
 
 
 def from_bytes(data: bytes, source: str) -> Publication:
-    """manifest.json, read (PlanError, naming `source`; NewerFormatError if it may be one)."""
+    """The content of manifest.json (PlanError, naming `source`; NewerFormatError if newer)."""
     try:
         content = json.loads(data)
         found = content["format"]
