@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
-from ...runtime.cache.folder import SHOWN_DIGITS
+from ...runtime.cache.folder import SHOWN_DIGITS, is_fingerprint
 from ...runtime.cache.housekeeping import Entry, entries, problems, prune
 from ...runtime.remote import housekeeping, published
 from ...runtime.remote.keys import ANYONE, Trusted, fingerprint
@@ -81,6 +81,14 @@ def cache() -> None:
     """
 
 
+def _present(url: str) -> Store:
+    """The store at a URL (StoreError if nothing was ever published there)."""
+    store = Store(url)
+    if not any(map(is_fingerprint, store.names())):
+        published.check_store(store)
+    return store
+
+
 @cache.command("list")
 @user_cache_argument
 @json_option
@@ -89,7 +97,7 @@ def list_command(cache: Path | str) -> None:
     columns: Sequence[Column] = ENTRIES
     found: Sequence[Any]
     if isinstance(cache, str):
-        store = Store(cache)
+        store = _present(cache)
         found = sorted(published.listed(store), key=lambda each: (each.published, each.path))
         *first, last = _columns(store)
         columns = (*first, SIGNED, last)
@@ -114,7 +122,7 @@ def verify(cache: Path | str, trust: tuple[str, ...]) -> None:
     columns: Sequence[Column] = ENTRIES
     checked: list[tuple[Any, dict[str, list[str]]]]
     if isinstance(cache, str):
-        store, trusted = Store(cache), Trusted(trust or ANYONE)
+        store, trusted = _present(cache), Trusted(trust or ANYONE)
         columns, checked = _columns(store), []
         for entry in published.entries(store):
             problem = housekeeping.problem(store, entry, trusted)
@@ -176,7 +184,7 @@ def _remove(cache: Path | str, size: int) -> None:
     columns: Sequence[Column] = ENTRIES
     removed: Sequence[Any]
     if isinstance(cache, str):
-        store = Store(cache)
+        store = _present(cache)
         columns, removed = _columns(store), housekeeping.prune(store, size)
         left, what = sum(record.size for record in published.listed(store)), count_of(removed)
     else:

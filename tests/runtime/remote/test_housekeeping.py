@@ -50,8 +50,13 @@ def test_list(url: str, folder: Path, key: Path) -> None:
     assert lines[0].startswith("1 compiled model, ") and "chain.tflite" in lines[2]
 
 
-def test_empty(disk: Path) -> None:
+def test_empty(disk: Path, local: Store, folder: Path) -> None:
+    """An address at which nothing was ever published is a wrong one."""
     url = disk.as_uri()
+    for command in (["list"], ["verify"], ["clear"], ["prune", "--max-size", "1M"]):
+        assert f"there is no store at {url}" in invoke("cache", *command, url, code=1).stderr
+    publish(folder, local)
+    prune(local, 0)
     assert invoke("cache", "list", url).stdout == "0 compiled models, 0 bytes\n"
     assert invoke("cache", "verify", url).stdout == "0 compiled models, no damage found\n"
 
