@@ -36,7 +36,6 @@ from .litert.parts import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
-from .progress import Progress, silent
 from .resized_model import read_resized
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
 from .rewrites.decompose.resolve_variables import VARIABLES
@@ -53,7 +52,7 @@ from .select.supported import unsupported
 from .sizing.sizes import Sizing, size_operators
 from .sizing.tuning_table import TableSizing, digest, read_table
 from .target import SOURCE_LANGUAGES, Target
-from .telling import tell
+from .telling import Progress, silent, tell
 
 Observer = Callable[[str, Graph], None]
 """Called with "read" or the name of a rewrite, and the graph after it."""

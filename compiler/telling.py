@@ -1,9 +1,9 @@
-"""How compiling warns: to whoever called tflgpu, or into a list that travels to another process.
+"""How compiling tells how far it is, and warns: its caller, or into a list for another process.
 
 What `warnings` itself offers to record them with holds for all threads of a process.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -30,3 +30,11 @@ def told() -> Iterator[list[TflgpuWarning]]:
         yield found
     finally:
         _told.reset(token)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with the stage, the work done in it so far, and its total work."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """A `Progress` that does nothing."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .environment import starting_libraries
 from .errors import DeviceError, PlanError
-from .forks import DRIVER_PROCESS
+from .startup import DRIVER_PROCESS
 from .waiting import waiting
 
 if TYPE_CHECKING:
@@ -164,10 +164,10 @@ def load_folder(
     told = watch or Loading()
 
     def attempt() -> Session:
-        from .background import in_background
         from .cache.binaries import restored_programs
         from .cache.folder import first_runnable, newest_first
         from .cache.variant import Weights, open_variant
+        from .startup import in_background
 
         with told.step("read the plan"):
             found = newest_first(cache, model)

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from .errors import DeviceError
-from .forks import DRIVER_PROCESS
 from .launch.commands import Buffers
 from .launch.device import Device
 from .plan.records import Plan
+from .startup import DRIVER_PROCESS
 
 
 class SessionDevice:

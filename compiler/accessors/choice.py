@@ -10,10 +10,10 @@ from ..ops.base.storage import (
     element_bytes,
     element_dtype,
     halves_rows,
+    kernel_dtype,
     lane_of,
     slice_bytes,
 )
-from ..ops.base.types import kernel_dtype
 from ..ops.base.view import StridedLayout
 from ..target import Target
 from .accessor import Accessor

@@ -24,8 +24,8 @@ from ..fleet.result import Result
 from ..fleet.run import run
 from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
-from ..progress import Progress
 from ..sizing.tuning_table import read_table
+from ..telling import Progress
 from .compile_options import compile_options, format_options, tolerance_option
 from .compiled_matrix import counted, print_matrix
 from .options import fleet_options, models_argument, output_option

@@ -5,7 +5,7 @@ from operator import attrgetter
 import click
 
 from ..ops import OPS, OpDef
-from ..ops.base.types import ANY
+from ..ops.base.storage import ANY
 from ..tflite_schema import OWN_PREFIX
 from .printing import JSON, Answer, Column, Listing, json_option
 from .shell import Command, asked_for

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as ProgressBar
 
-from ..progress import Progress, silent
+from ..telling import Progress, silent
 from .shell import asked_for
 
 

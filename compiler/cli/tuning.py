@@ -15,8 +15,8 @@ from ..fleet.api import require_dask
 from ..fleet.models import find_models
 from ..keep_f32 import settle
 from ..options import Options
-from ..progress import Progress
 from ..sizing.tuning_table import read_table
+from ..telling import Progress
 from ..tools.tune import TABLES, Found, table_path, tune
 from .compile_options import compile_options, format_options, tolerance_option
 from .options import models_argument, output_option, scheduler_option

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..language.array import Array
 from ..language.expression import Expression, Name, Number, Operand, expression
+from ..language.primary import Array
 from ..language.statement import Assign, Declare, Statements, assignment, body
 from ..language.types import INT
 from .control import Body

@@ -7,7 +7,7 @@ from ..ir import Op, Tensor
 from ..language.expression import Expression, Name
 from ..language.statement import Declare, Statement, Statements, assignment
 from ..language.types import INT, INTS
-from ..ops.base.types import kernel_dtype
+from ..ops.base.storage import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
 

@@ -9,7 +9,7 @@ from ...runtime.plan.storage import WORD
 from ..errors import SPLIT, Finding, UnfitKernelError
 from ..ir import Op, Origin, Tensor
 from ..ir.short_names import short_names, with_short_names
-from ..language.comment import comment, in_comment
+from ..language.wrapping import comment, in_comment
 from ..memory.allocation import Allocation
 from ..memory.lifetimes import touched
 from ..ops.base.launch import Launch

@@ -14,10 +14,9 @@ from typing import Any
 from ... import templates
 from ..errors import RenderError
 from ..ir.connected import reached
-from ..language.array import Array
 from ..language.expression import Expression, Name, Operand, common_type, expression
 from ..language.language import LANGUAGES, OPENCL, Language
-from ..language.primary import Call
+from ..language.primary import Array, Call
 from ..language.types import FLOAT, FLOATS, INTS
 from ..language.wrapping import STEP, WIDTH, wrapped
 from .environment import environment

@@ -6,9 +6,8 @@ from math import prod
 
 from ...runtime.plan.kernels import Body
 from ...runtime.plan.records import Argument, Dispatch, Region
-from ..language.comment import comment
 from ..language.language import OPENCL
-from ..language.wrapping import WIDTH, wrapped
+from ..language.wrapping import WIDTH, comment, wrapped
 from ..target import Target
 from .environment import environment
 from .generate import Kernels

@@ -9,13 +9,13 @@ import jinja2
 
 from ..errors import RenderError
 from ..ir import Op, Tensor
-from ..language.comment import in_comment
 from ..language.expression import Name
 from ..language.language import WGSL
 from ..language.primary import Call, Member
 from ..language.printing import CPrinter
 from ..language.statement import Declare, Printed, Statements, body
 from ..language.types import INT
+from ..language.wrapping import in_comment
 from ..ops.base.definition import Implementation
 from ..ops.base.launch import Constant, Grid, Launch
 from ..ops.base.view import StridedLayout

@@ -10,7 +10,7 @@ from ..language.expression import Expression, Name, Operand, expression
 from ..language.primary import Element
 from ..language.statement import Assign, Copy, Declare, Statements, body
 from ..language.types import FLOATS
-from ..ops.base.types import kernel_dtype
+from ..ops.base.storage import kernel_dtype
 from ..ops.elementwise import is_literal
 from .binding import Binding
 from .epilogue import RESULT, Chain

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir import Op
-from ..language.array import Array
 from ..language.expression import FALSE, TRUE, Expression, Operand, Real, Unary
 from ..language.functions import clamp, coordinate, horner, lane, maximum, minimum, select
 from ..language.language import PIXELS
-from ..language.primary import Member, Numeral, Step
+from ..language.primary import Array, Member, Numeral, Step
 from ..language.statement import Evaluate, Statements, body
 from ..language.types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
 from ..ops.base.launch import Grid

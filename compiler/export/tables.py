@@ -9,7 +9,7 @@ import numpy as np
 from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import TensorInfo
 from ...runtime.plan.running import TensorBuffer
-from ..language.comment import in_comment
+from ..language.wrapping import in_comment
 from ..options import TargetName
 from .literals import array, braced, floating, string
 from .variants import span_table, variant_tables

@@ -14,7 +14,7 @@ from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.plan.storage import WORD, device_dtype, whole_words
 from ...runtime.webgpu.info import GROUP_COUNTS, GROUP_SIZES, LIMITS
-from ..language.comment import in_comment
+from ..language.wrapping import in_comment
 
 FORMAT = 2
 """Of NAME.json."""

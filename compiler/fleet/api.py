@@ -13,7 +13,7 @@ from ..arguments import listed
 from ..errors import OptionError
 from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
-from ..progress import Progress, silent
+from ..telling import Progress, silent
 from .models import find_models
 from .place import Place
 from .place_folder import Folder

@@ -20,8 +20,7 @@ from ..keep_f32 import settle
 from ..litert.child import Child
 from ..litert.reference import litert_version
 from ..options import Options
-from ..progress import Progress, silent
-from ..telling import told
+from ..telling import Progress, silent, told
 from .place import Kept, Place
 from .tasks import Task
 

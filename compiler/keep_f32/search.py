@@ -18,10 +18,9 @@ from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..options import Options
 from ..pipeline import build, target_of, write
-from ..progress import Progress, silent
 from ..resized_model import fitted_model
 from ..scratch import scratch_folder
-from ..telling import tell, told
+from ..telling import Progress, silent, tell, told
 from .fewest import Fewest
 from .losses import Losses
 from .samples import Samples

@@ -1,7 +1,7 @@
-"""Long lines of kernels, continued after a comma or before an operator."""
+"""Comments of kernels' files, and long lines, continued after a comma or before an operator."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 WIDTH = 100
 """Most characters of a line."""
@@ -35,3 +35,20 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
 
 def _depth(text: str) -> int:
     return text.count("(") + text.count("[") - text.count(")") - text.count("]")
+
+
+def comment(lines: Iterable[str]) -> str:
+    """Lines as a comment of a kernel's file."""
+    mark = "// "
+    return "\n".join(mark + part for line in lines for part in wrapped(line, WIDTH - len(mark)))
+
+
+def in_comment(name: str) -> str:
+    r"""A name made safe for a comment, which it can neither end nor continue.
+
+    Nor can it be taken for a directive, or for a trigraph.
+
+    >>> in_comment("a b\n*/ \\")
+    'a_b_*__/_'
+    """
+    return re.sub(r"[^!-\[\]-~]|[#%?]", "_", name).replace("*/", "*_/")

@@ -11,9 +11,12 @@ from math import prod
 
 import numpy as np
 
-from ..ir import Array, Shape
+from ..ir import Array, Op, Shape, Tensor
 from ..language.expression import TRUE, Expression, Name, Operand, expression
 from ..language.functions import every, horner, maximum, minimum
+from .base.launch import Grid, Launch
+from .base.storage import bhwc
+from .base.view import row_major_view
 
 
 @dataclass(frozen=True)
@@ -221,3 +224,28 @@ class Source:
     def _inside(self, at: Coordinates, axes: Iterable[tuple[Axis, int]]) -> Iterator[Expression]:
         for axis, size in axes if self.move.fill is not None else ():
             yield bounds(axis, self._along(axis, size, at), size, self.move.shape[axis.of])
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A result of an operator, and the tensor that it comes from."""
+
+    op: Op
+    result: Tensor
+    source: Tensor
+    move: Move
+
+    def images(self) -> Source:
+        """Where elements come from, in four axes."""
+        return Source(self.move.of_images(), bhwc(self.source.shape))
+
+    def rows(self, lanes: int = 1) -> Source:
+        """Where they come from, with as few axes as slices of rows allow."""
+        return Source(*self.move.merged(self.source.shape, lanes))
+
+    def in_rows(self, template: str, grid: Grid, **variables: object) -> Launch:
+        """The launch of a kernel on row-major tensors."""
+        source, result, view = self.source, self.result, None
+        if (starts := self.move.block(source.shape)) is not None:
+            view = row_major_view(result, source, self.move.shape, starts)
+        return Launch(template, grid, {"x": source}, {"y": result}, variables=variables, view=view)

@@ -10,8 +10,7 @@ from ..target import Target
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch, linear_launch
 from .base.shapes import second_operand_axis
-from .base.storage import LINEAR
-from .base.types import ANY
+from .base.storage import ANY, LINEAR
 from .elementwise import rank_fits
 
 

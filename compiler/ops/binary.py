@@ -7,8 +7,8 @@ import numpy as np
 from ..ir import Array, Op
 from .base.definition import define
 from .base.shapes import same_as_first
+from .base.storage import FLOATS, INTEGERS
 from .base.traits import among_operands
-from .base.types import FLOATS, INTEGERS
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)

@@ -4,7 +4,7 @@ from ..ir import Op, Tensor
 from ..target import Target
 from .base.definition import OPS, Implementation
 from .base.launch import Launch
-from .base.types import kernel_dtype
+from .base.storage import kernel_dtype
 from .elementwise import is_literal, read_in_store
 
 

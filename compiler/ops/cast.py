@@ -9,8 +9,8 @@ from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_launch
 from .base.shapes import same_as_first
+from .base.storage import ANY, kernel_dtype
 from .base.traits import Traits
-from .base.types import ANY, kernel_dtype
 from .elementwise import Formula
 
 KEEP = "tflgpu.keep"

@@ -21,9 +21,8 @@ from . import numpy_functions
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch, linear_launch, sliced_grid
 from .base.shapes import same_as_first
-from .base.storage import LINEAR, SLICED, element_dtype
+from .base.storage import ANY, LINEAR, SLICED, element_dtype
 from .base.traits import Range, Traits
-from .base.types import ANY
 from .byte_products import WORD
 from .elementwise import Formula, flattens, rank_fits
 

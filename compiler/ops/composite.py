@@ -5,8 +5,8 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from .base.definition import define
 from .base.shapes import broadcast_shapes, same_as_first
+from .base.storage import ANY, FLOATS, INTEGERS
 from .base.traits import Traits
-from .base.types import ANY, FLOATS, INTEGERS
 from .gather import check_indices
 
 

@@ -10,9 +10,8 @@ from ..target import Target
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch, linear_grid, sliced_grid
 from .base.shapes import normalize_axis
-from .base.storage import bhwc, lane_of
+from .base.storage import ANY, bhwc, lane_of
 from .base.traits import Permutable, Traits, among_operands
-from .base.types import ANY
 from .base.view import row_major_view, sliced_view
 from .elementwise import rank_fits
 

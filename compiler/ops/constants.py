@@ -8,7 +8,7 @@ from ..ir import Array, Op, Shape
 from ..ir.dequantize import dequantized
 from .base.definition import Infer, Reference, define
 from .base.shapes import broadcast, same_as_first
-from .base.types import ANY
+from .base.storage import ANY
 
 
 def _dequantize(op: Op, x: Array) -> Array:

@@ -9,7 +9,7 @@ from ..ir import Op, Shape
 from .base.definition import define
 from .base.operands import declare
 from .base.shapes import same_as_first
-from .base.types import ANY
+from .base.storage import ANY
 
 CONTROL = ("IF", "WHILE")
 """Operators whose results have the shapes of what they run, which the file may not know."""

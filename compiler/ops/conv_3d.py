@@ -14,10 +14,9 @@ import numpy as np
 
 from ..ir import Op, Shape, constant
 from ..target import Target
-from .base.along import Along
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_grid
-from .base.window import padding_along
+from .base.window import Along, padding_along
 from .weights import check_bias
 
 CHANNELS = 4

@@ -10,7 +10,7 @@ from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_grid
 from .base.shapes import same_as_first, second_operand_axis
-from .base.types import FLOATS, INTEGERS
+from .base.storage import FLOATS, INTEGERS
 from .row_slices import no_long_rows
 
 

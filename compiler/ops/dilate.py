@@ -5,7 +5,7 @@
 
 from ..ir import Op, Shape
 from .base.definition import define
-from .base.types import ANY
+from .base.storage import ANY
 
 
 def dilations(op: Op) -> list[int]:

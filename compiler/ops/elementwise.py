@@ -20,9 +20,8 @@ from . import numpy_functions
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch, linear_grid, sliced_grid
 from .base.shapes import broadcast_shapes, same_as_first
-from .base.storage import bhwc, slice_count
+from .base.storage import FLOATS, bhwc, kernel_dtype, slice_count
 from .base.traits import Permutable, RangeOf, Traits
-from .base.types import FLOATS, kernel_dtype
 from .row_slices import no_long_rows, no_row_slices
 
 Formula = Callable[..., Any]

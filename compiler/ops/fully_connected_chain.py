@@ -21,8 +21,7 @@ from .base.launch import Launch
 from .base.shapes import as_inferred
 from .base.storage import LINEAR, bhwc, slice_count
 from .elementwise import ELEMENTWISE
-from .lines import group_size, power_of_two
-from .seats import seats
+from .lines import group_size, power_of_two, seats
 from .weights import pack_weights
 
 NAME = "tflgpu.fully_connected_chain"

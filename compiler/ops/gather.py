@@ -18,9 +18,8 @@ from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_grid, linear_launch
 from .base.shapes import normalize_axis
-from .base.storage import slice_count
+from .base.storage import ANY, slice_count
 from .base.traits import Traits, among_operands
-from .base.types import ANY
 from .row_slices import no_long_rows
 
 

@@ -20,7 +20,23 @@ from ..target import Target
 from .base.launch import Grid, Launch, linear_grid
 from .base.storage import bhwc, slice_count
 from .elementwise import Formula
-from .seats import A_BARRIER, seats
+
+SEATS = 16
+"""Slices that are kept at a time where local memory is cleared."""
+
+A_BARRIER = 2
+"""Slices that a work-item adds up for each barrier at which others take turns, at least. A software
+driver changes to other work-items there."""
+
+
+def seats(items: int, target: Target) -> int:
+    """How many of so many work-items, a power of two, keep a slice each for others to join.
+
+    Usually all do. Where local memory is cleared before a work-group begins, which takes the longer
+    the more there is, they take turns: those of later turns join what they have with what is there.
+    """
+    return min(items, SEATS) if target.language.clears_local_memory else items
+
 
 MIN_GROUP = 64
 """Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""

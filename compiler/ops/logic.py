@@ -7,8 +7,8 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from .base.definition import define
 from .base.shapes import broadcast_shapes, same_as_first
+from .base.storage import ANY, FLOATS, INTEGERS
 from .base.traits import Range, hull
-from .base.types import ANY, FLOATS, INTEGERS
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")

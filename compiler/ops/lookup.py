@@ -13,8 +13,8 @@ from ..ir import Array, Op
 from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_launch
+from .base.storage import ANY
 from .base.traits import Traits
-from .base.types import ANY
 
 NAME = "tflgpu.lookup"
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .affine_moves import Axis, Move, Source
+from .affine_moves import Axis, Move, Moved, Source
 from .base.definition import Implementation, Infer, define
 from .base.launch import Launch, sliced_grid
-from .base.storage import LINEAR, SLICED, bhwc, slice_count
+from .base.storage import ANY, LINEAR, SLICED, bhwc, slice_count
 from .base.traits import NO_TRAITS, Traits
-from .base.types import ANY
 from .base.view import sliced_view
-from .moved import Moved
 from .row_moves import by_elements, by_rows, by_short_rows, by_squares, side_by_side
 
 Moves = Callable[[Op], Sequence[Move]]

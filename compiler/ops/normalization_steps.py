@@ -16,9 +16,8 @@ from .base.launch import Launch
 from .base.shapes import same_as_first
 from .base.storage import slice_count
 from .elementwise import flattens
-from .lines import SUM, team_size
+from .lines import SUM, seats, team_size
 from .normalization import pixel_groups
-from .seats import seats
 
 STATISTICS = "tflgpu.pixel_statistics"
 NORMALIZE = "tflgpu.normalize_pixels"

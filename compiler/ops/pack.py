@@ -9,8 +9,8 @@ from ..ir import Op, Shape
 from .affine_moves import Axis, Move
 from .base.definition import define
 from .base.shapes import normalize_axis
+from .base.storage import ANY
 from .base.traits import Traits
-from .base.types import ANY
 from .move import define_move
 
 

@@ -11,9 +11,8 @@ from ..target import Target
 from .base.definition import Implementation, Reason, define, no_reason, row_major
 from .base.launch import Launch
 from .base.shapes import normalize_axis
-from .base.storage import bhwc, slice_count
+from .base.storage import FLOATS, INTEGERS, bhwc, kernel_dtype, slice_count
 from .base.traits import Permutable, RangeOf, Traits, among_operands
-from .base.types import FLOATS, INTEGERS, kernel_dtype
 from .elementwise import Formula
 from .lines import (
     LARGEST,

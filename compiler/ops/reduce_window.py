@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir import Op, Shape
-from .base.along import Along
 from .base.definition import define
-from .base.types import FLOATS, INTEGERS
+from .base.storage import FLOATS, INTEGERS
+from .base.window import Along
 
 FUNCTIONS = {
     "ADD": ("SUM", "ADD"),

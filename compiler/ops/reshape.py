@@ -8,9 +8,8 @@ from ..target import Target
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch
 from .base.shapes import normalize_axis
-from .base.storage import bhwc
+from .base.storage import ANY, bhwc
 from .base.traits import Traits, always, among_operands
-from .base.types import ANY
 
 
 def infer(op: Op) -> list[Shape]:

@@ -9,7 +9,7 @@ from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_launch
 from .base.shapes import normalize_axis
-from .base.types import ANY
+from .base.storage import ANY
 
 
 def _axes(op: Op) -> tuple[int, int]:

@@ -4,10 +4,9 @@ result, or says why there is none."""
 from math import prod
 
 from ..target import Target
-from .affine_moves import Move, Source, strides
+from .affine_moves import Move, Moved, Source, strides
 from .base.launch import Launch, linear_grid
 from .base.storage import slice_count
-from .moved import Moved
 from .row_slices import no_row_slices
 
 SHORTEST_ROW = 2

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..ir import Op, Tensor
 from ..target import Target
-from .base.types import kernel_dtype
+from .base.storage import kernel_dtype
 
 
 def no_row_slices(

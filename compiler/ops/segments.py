@@ -5,7 +5,7 @@
 
 from ..ir import Op, Shape
 from .base.definition import define
-from .base.types import FLOATS
+from .base.storage import FLOATS
 
 REDUCTIONS = {
     "SEGMENT_SUM": "SUM",

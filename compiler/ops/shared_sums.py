@@ -19,7 +19,7 @@ from .base.storage import bhwc, slice_count
 from .base.tile import Tile, TileShape, choose_tile
 from .base.window import Window
 from .elementwise import epilogue_operands, flattens
-from .seats import SEATS
+from .lines import SEATS
 from .weights import bias_slices, ohwi, pack_weights
 
 PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)

@@ -18,7 +18,7 @@ from ..target import Target
 from .base.definition import Build, Implementation, Reason, define, no_reason, row_major
 from .base.launch import Launch, linear_grid
 from .base.shapes import normalize_axis
-from .base.types import ANY
+from .base.storage import ANY
 
 SORT = "tflgpu.sort"
 """x -> values, places. Attributes: `falling`, whether the largest is first, and `nan_first`."""

@@ -16,8 +16,8 @@ from ..target import Target
 from .base.definition import Implementation, Reference, define, row_major
 from .base.launch import Launch, image_launch, linear_grid, linear_launch
 from .base.shapes import image_shape
+from .base.storage import ANY
 from .base.traits import Traits, always, among_operands
-from .base.types import ANY
 from .row_slices import no_whole_rows
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from .base.definition import define
-from .base.types import ANY
+from .base.storage import ANY
 
 
 def places(op: Op) -> Array:

@@ -14,7 +14,7 @@ from ..ir import Array, Op
 from ..target import Target
 from .base.launch import Launch
 from .base.storage import slice_count
-from .seats import A_BARRIER
+from .lines import A_BARRIER
 
 PARTS = 4
 """Fewest work-items that share the sums of one output slice."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir import Op, Shape
-from .base.along import Along
 from .base.definition import define
+from .base.window import Along
 
 
 @dataclass(frozen=True)

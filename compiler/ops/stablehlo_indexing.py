@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ..ir import Op, Shape
 from .base.definition import define
+from .base.storage import ANY, FLOATS, INTEGERS
 from .base.traits import Traits
-from .base.types import ANY, FLOATS, INTEGERS
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from .base.storage import ANY, FLOATS, INTEGERS
 from .base.traits import among_operands
-from .base.types import ANY, FLOATS, INTEGERS
 from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)

@@ -9,8 +9,8 @@ from ..ir import Array, Op, Shape
 from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_grid, linear_launch
+from .base.storage import ANY
 from .base.traits import Traits
-from .base.types import ANY
 
 
 def _infer(op: Op) -> list[Shape]:

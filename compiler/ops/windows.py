@@ -21,8 +21,8 @@ from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch, linear_grid, linear_launch
 from .base.shapes import same_as_first
+from .base.storage import ANY, FLOATS
 from .base.traits import Traits, among_operands
-from .base.types import ANY, FLOATS
 from .elementwise import ELEMENTWISE, Formula
 
 TAKE = "tflgpu.take_windows"

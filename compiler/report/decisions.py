@@ -17,7 +17,7 @@ from ..errors import Finding, UnsupportedError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..options import Options
-from ..progress import Progress, silent
+from ..telling import Progress, silent
 from ..tools.explain import ImplementationChoice, explain
 from ..version import compiler_version
 from .graphs import FileGraph, file_graph

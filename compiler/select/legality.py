@@ -11,8 +11,7 @@ from ..errors import SPLIT, Finding, UnsupportedError
 from ..ir import Op, Tensor
 from ..ops import OPS, Implementation
 from ..ops.base.operands import operands_of
-from ..ops.base.storage import SLICED
-from ..ops.base.types import FLOATS, INTEGERS, kernel_dtype
+from ..ops.base.storage import FLOATS, INTEGERS, SLICED, kernel_dtype
 from ..ops.buffers import too_many, too_many_in_some
 from ..ops.elementwise import ELEMENTWISE
 from ..target import Target

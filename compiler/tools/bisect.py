@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from ..errors import ModelError
 from ..frontend.model_file import Model
 from ..options import Options
-from ..progress import Progress, silent
 from ..rewrites import PIPELINE
+from ..telling import Progress, silent
 from .compare import Feed, Verification, verify
 from .comparison import Comparison
 

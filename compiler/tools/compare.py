@@ -15,9 +15,9 @@ from ..ir import Array, Graph
 from ..litert.child import run_apart
 from ..litert.variations import every_tensor, kept_outputs, with_other_last_bits, with_state
 from ..options import Options
-from ..progress import Progress, silent
 from ..resized_model import fitted_model
 from ..scratch import scratch_folder
+from ..telling import Progress, silent
 from .comparison import Comparison
 from .nearest import Asked, Result, against_litert
 

@@ -12,10 +12,10 @@ from ..frontend.model_file import Identity, Model
 from ..ir import Graph, Origin
 from ..options import Options
 from ..pipeline import Observer, Unfit, fitting, generate_plan, select, target_of, unobserved
-from ..progress import Progress
 from ..select.selected import Selected
 from ..sizing.sizes import SizedOp, Sizing, size_operators
 from ..target import Target
+from ..telling import Progress
 
 
 @dataclass(frozen=True)

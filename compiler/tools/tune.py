@@ -28,7 +28,6 @@ from ..ops import Implementation
 from ..ops.base.launch import WorkGroup
 from ..ops.base.tile import Tile, TileLimits, TileShape
 from ..options import Options
-from ..progress import Progress, silent
 from ..scratch import scratch_folder
 from ..select.conversions import insert_conversions
 from ..select.selected import Selected
@@ -37,6 +36,7 @@ from ..sizing.sizes import Sizes, Sizing, build_launches
 from ..sizing.tuning_table import Table, Timing, read_table, signature, write_table
 from ..sizing.work_groups import groups_worth_trying
 from ..target import Target
+from ..telling import Progress, silent
 from ..trial_input import trial_input
 
 TABLES = "tuning"

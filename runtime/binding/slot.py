@@ -10,12 +10,12 @@ import numpy as np
 from ..copies import CopyIn, CopyOut
 from ..errors import DeviceError
 from ..execution import Execution
-from ..forks import DRIVER_PROCESS
 from ..launch.commands import Buffers
 from ..launch.device import Command, Marker
 from ..launch.memory import Array
 from ..plan.records import Region
 from ..plan.storage import region_size
+from ..startup import DRIVER_PROCESS
 
 Arrays = Mapping[int, Array]
 """Arrays of inputs or outputs, by their index in the model."""

@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from ..background import in_background
 from ..errors import PlanError
 from ..frozen import dataclass
 from ..plan.file import from_bytes
 from ..plan.kernels import Kernel
 from ..plan.records import Plan, Specialization
+from ..startup import in_background
 from .private_files import check_private, last_change, map_file, read_file
 
 PLAN = "plan.tflgpu"

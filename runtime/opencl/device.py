@@ -8,12 +8,12 @@ from sys import byteorder
 from typing import Any
 
 from ..errors import DeviceError
-from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
 from ..launch.device import Device, DeviceInfo
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from ..processor import usable_cores
+from ..startup import DRIVER_PROCESS
 from .callers_memory import check_memory
 from .command_buffers import EXTENSION, LEAKING, CommandBuffers
 from .functions import functions_of

@@ -11,9 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DeviceError, DeviceWarning, warn_caller
-from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, Unusable, is_named, matching
+from ..startup import DRIVER_PROCESS
 from . import starting
 from .drivers import VENDORS, chosen_place
 from .info import describe

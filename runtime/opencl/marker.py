@@ -7,7 +7,7 @@ from ctypes import c_void_p
 from typing import Any
 
 from ..errors import DeviceError, InputError
-from ..forks import DRIVER_PROCESS
+from ..startup import DRIVER_PROCESS
 from .library import OpenCLError, call, driver_call, handles, query
 
 _COMMAND_EXECUTION_STATUS = 0x11D3

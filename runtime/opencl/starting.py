@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from ..background import in_background
 from ..errors import DeviceError
-from ..forks import DRIVER_PROCESS
+from ..startup import DRIVER_PROCESS, in_background
 from . import platforms
 from .drivers import VENDORS
 from .library import OpenCLError, handles, make

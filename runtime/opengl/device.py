@@ -10,12 +10,12 @@ from typing import Any
 
 from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError, DeviceError
-from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
 from ..launch.device import Device, Range
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.storage import WORD
+from ..startup import DRIVER_PROCESS
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
 from .callers_memory import ModernglContext, check_memory, texture_copy

@@ -15,8 +15,8 @@ from ctypes import POINTER, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..background import Startup
 from ..errors import DeviceError
+from ..startup import Startup
 
 # As in EGL's headers, without the prefix EGL_.
 _NONE = 0x3038

@@ -12,7 +12,7 @@ from ctypes import CFUNCTYPE, c_ubyte, c_uint, c_uint64, c_void_p
 from typing import Any
 
 from ..errors import DeviceError, InputError
-from ..forks import DRIVER_PROCESS
+from ..startup import DRIVER_PROCESS
 from .egl import Context
 
 _GPU_COMMANDS_COMPLETE, _FLUSH_COMMANDS = 0x9117, 1

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BuildError, InputError
-from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersMemory
 from ..launch.device import Device, DeviceInfo, Range
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.storage import WORD, whole_words
+from ..startup import DRIVER_PROCESS
 from .callers_memory import check_memory
 from .commands import Dispatch, TextureCopy, encode
 from .downloads import Copy, Download, Downloads

@@ -4,10 +4,10 @@ from functools import cache
 from typing import Any
 
 from ..errors import DeviceError
-from ..forks import DRIVER_PROCESS
 from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, Unusable, matching
 from ..quiet import without_notices
+from ..startup import DRIVER_PROCESS
 from .device import WebGPUDevice
 from .info import FEATURES, describe
 from .library import driver_call, wgpu

@@ -30,7 +30,6 @@ STAGES = {
             "ir",
             "trial_input",
             "events",
-            "progress",
             "tflite_schema",
         ),
         *("language", "devices", "target"),
@@ -52,7 +51,7 @@ STAGES = {
         *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
-        *("late_names", "printable", "frozen", "errors", "quiet", "waiting", "forks", "background"),
+        *("late_names", "printable", "frozen", "errors", "quiet", "waiting", "startup"),
         "typed_json",
         *("processor", "environment"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op"),

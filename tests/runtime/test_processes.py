@@ -24,8 +24,8 @@ from plans.processes import (
 from platforms import linux
 
 from tflgpu.runtime import DeviceError, PlanError, load
-from tflgpu.runtime.background import Startup
 from tflgpu.runtime.cache.binaries import BINARIES
+from tflgpu.runtime.startup import Startup
 
 SECONDS_TO_END = 60
 
@@ -196,7 +196,7 @@ def test_an_end_while_drivers_start(tmp_path: Path, target: str) -> None:
 def test_an_end_waits_for_drivers() -> None:
     """Their global objects, which the end of a process destroys, are used while they start."""
     program = (
-        "import time; from tflgpu.runtime.background import in_background\n"
+        "import time; from tflgpu.runtime.startup import in_background\n"
         "in_background(lambda: (time.sleep(0.3), print('started')), 'drivers')"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

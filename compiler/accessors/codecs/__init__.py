@@ -6,12 +6,11 @@ A codec knows nothing of shapes; layouts say at which index of the array a value
 from dataclasses import replace
 
 from ...ops.base.storage import Lane
-from .byte_tables import byte_table
 from .codec import Codec, ElementCodec, Join, SliceCodec
 from .floats import Floats
 from .halves import Half, HalfNumbers, Halves, PairedHalves
 from .numbers import Numbers, Packed
-from .whole import BYTES, NIBBLES, SHORTS
+from .whole import BYTES, NIBBLES, SHORTS, byte_table
 
 
 def slice_codec(lane: Lane, half: bool) -> SliceCodec:

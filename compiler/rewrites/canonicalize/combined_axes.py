@@ -20,11 +20,6 @@ def _image(op: Op) -> Combined:
     return [(position, axis) for axis in range(1, len(op.operand(position).shape))]
 
 
-def _numbered(op: Op) -> Combined:
-    """The axis that the second operand names."""
-    return [(0, int(op.number(1)))]
-
-
 def _joined(op: Op) -> Combined:
     return [(position, op.attrs.get("axis", 0)) for position in range(len(op.inputs))]
 
@@ -32,11 +27,6 @@ def _joined(op: Op) -> Combined:
 def _padded(op: Op) -> Combined:
     pairs = op.constant(1).reshape(-1, 2)
     return [(0, axis) for axis, pair in enumerate(pairs) if pair.any()]
-
-
-def _divided(op: Op) -> Combined:
-    """The axes that are cut into blocks."""
-    return [(0, axis) for axis, _ in enumerate(op.integers(1), start=1)]
 
 
 def _multiplied(op: Op) -> Combined:
@@ -70,10 +60,10 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     **dict.fromkeys(["MIRROR_PAD", "PAD", "PADV2"], _padded),
     "BATCH_MATMUL": _multiplied,
     "CONCATENATION": _joined,
-    "CUMSUM": _numbered,
+    "CUMSUM": lambda op: [(0, int(op.number(1)))],
     "DYNAMIC_UPDATE_SLICE": lambda op: [(0, axis) for axis in range(len(op.operand(0).shape))],
     "REVERSE_V2": lambda op: [(0, axis) for axis in op.integers(1)],
-    "SPACE_TO_BATCH_ND": _divided,
+    "SPACE_TO_BATCH_ND": lambda op: [(0, axis) for axis, _ in enumerate(op.integers(1), start=1)],
     "UNPACK": lambda op: [(0, op.attrs.get("axis", 0))],
 }
 """The operators, beside elementwise ones and views, that do the same along an axis of any size."""

@@ -5,7 +5,7 @@ import numpy as np
 from ...ir import Array, Tensor
 from ...ops.audio import MelBands, frames, mel_bands
 from .decomposition import Decomposition, decomposes
-from .fourier import product, waves
+from .transforms import product, waves
 
 FAINTEST = 1e-12
 """The least magnitude of a band before its logarithm is taken."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....runtime.errors import TflgpuError
 from ...ir import Array, Graph, Op, constant
-from ...ops.base.types import FLOATS
+from ...ops.base.storage import FLOATS
 from ...ops.windows import UPDATE
 from ...target import Target
 from ..canonicalize.infer_and_fold import tried

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ...ir import Graph, Tensor
 from ...ir.dequantize import dequantized
 from ...ops.base.operands import operands_of
-from ...ops.base.types import INTEGERS
+from ...ops.base.storage import INTEGERS
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite

@@ -7,8 +7,8 @@ becomes   s = MUL(AVERAGE_POOL_2D(x[16, 7, 7, 3]), 9)   y = MUL(AVERAGE_POOL_2D(
 from math import prod
 
 from ...ir import Tensor
-from ...ops.base.along import Along
-from ...ops.base.types import FLOATS
+from ...ops.base.storage import FLOATS
+from ...ops.base.window import Along
 from ...ops.reduce_window import FUNCTIONS, stablehlo_windows, windows
 from .computation import joining
 from .decomposition import Decomposition, decomposes

@@ -14,7 +14,7 @@ becomes   v, p = tflgpu.top_of_blocks(x) length=64 count=10 falling=True nan_fir
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.base.types import FLOATS
+from ...ops.base.storage import FLOATS
 from ...ops.sort import BLOCKS, LONG, MERGE, SORT, axis_of, in_a_heap
 from .computation import evaluated
 from .decomposition import Decomposition, Results, decomposes

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.base.along import Along
+from ...ops.base.window import Along
 from ...ops.stablehlo_convolution import Convolution, convolution
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround

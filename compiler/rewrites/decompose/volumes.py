@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.base.along import Along
+from ...ops.base.window import Along
 from ...ops.conv_3d import Transposed, transposed, walks
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...ir import Graph, Op, constant
 from ...ops.base.definition import traits_of, window_of
-from ...ops.base.types import FLOATS
+from ...ops.base.storage import FLOATS
 from ...ops.base.window import Window
 from ...ops.binary import ADD_PADDED
 from ...ops.concat import concat_axis

@@ -88,7 +88,13 @@ def pair(here: Lowering) -> Tensor:
     if result.dtype == "bool" and first.dtype == second.dtype == "int16":
         return _compare_int16(here)
     if here.op.name == "DIV" and first.dtype == second.dtype == "int16":
-        return _divide_int16(here)
+        # No table could hold all of them.
+        return here.rounded(
+            "tflgpu.requantize_quotient",
+            *(here.centered(here.op.operand(i)) for i in (0, 1)),
+            bounds=here.bounds(here.op.output, half_away),
+            factor=_factor_of_quotients(here),
+        )
     if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
         raise here.declined(f"there is no formula for {first.dtype} and {second.dtype}")
     a, b = np.meshgrid(_integers(here, first), _integers(here, second), indexing="ij")
@@ -118,16 +124,6 @@ def _compare_int16(here: Lowering) -> Tensor:
                     "tflgpu.look_up", values[position], table, offset=offset
                 )
     return here.add(here.op.name, *values, dtype="bool")
-
-
-def _divide_int16(here: Lowering) -> Tensor:
-    """A quotient of int16, of which no table could hold all."""
-    return here.rounded(
-        "tflgpu.requantize_quotient",
-        *(here.centered(here.op.operand(i)) for i in (0, 1)),
-        bounds=here.bounds(here.op.output, half_away),
-        factor=_factor_of_quotients(here),
-    )
 
 
 def _integers(here: Lowering, tensor: Tensor) -> Array:

@@ -282,7 +282,7 @@ def _form(terms: list[Term], statistics: Statistics) -> Form | None:
         if len(found) != 1 or found[0][0] != sign:
             return None
         gains.append(_without(found[0][1], subject, root))
-    same = all(_same(gain, gains[0]) for gain in gains)
+    same = len({tuple(sorted(map(id, gain))) for gain in gains}) == 1
     if not same or len(scaled) != len(wanted) or not all(factors for _, factors in rest):
         return None
     return Form(gains[0], rest)
@@ -299,11 +299,6 @@ def _without(factors: tuple[Tensor, ...], *taken: Tensor) -> tuple[Tensor, ...]:
     for tensor in taken:
         left.remove(tensor)
     return tuple(left)
-
-
-def _same(first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> bool:
-    """Whether two products have the same factors in any order."""
-    return sorted(map(id, first)) == sorted(map(id, second))
 
 
 def _build(here: Decomposition, form: Form, statistics: Statistics) -> Tensor:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir import Graph, Op, Tensor
 from ...ops.base.shapes import normalize_axis
-from ...ops.base.types import FLOATS
+from ...ops.base.storage import FLOATS
 from ...ops.elementwise import is_literal
 from ...ops.rotation import NAME
 from ...ops.slice import SLICES

@@ -26,9 +26,9 @@ from ...litert.child import run_apart
 from ...litert.reference import Reference
 from ...litert.variations import with_state
 from ...options import Options
-from ...progress import Progress, silent
 from ...resized_model import fitted_model
 from ...scratch import scratch_folder
+from ...telling import Progress, silent
 from ..compare import Feed
 from ..trace.events import Trace
 from ..trace.session import Observer

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from ...progress import Progress
+from ...telling import Progress
 
 PROCESS = 1
 TRACKS = ("compiler", "session", "device", "LiteRT")

@@ -6,7 +6,7 @@ import pytest
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
-from tflgpu.compiler.language.comment import in_comment
+from tflgpu.compiler.language.wrapping import in_comment
 from tflgpu.compiler.options import TargetName
 
 

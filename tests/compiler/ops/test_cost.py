@@ -14,8 +14,8 @@ from tflgpu.compiler.ops.base.cost import IN_ROWS, LANES, WHOLE_SLICES, Loads, W
 from tflgpu.compiler.ops.base.tile import Tile, choose_tile
 from tflgpu.compiler.ops.base.window import Window
 from tflgpu.compiler.ops.depthwise_conv import SingleColumn
-from tflgpu.compiler.progress import silent
 from tflgpu.compiler.target import Target
+from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.explain import explain
 
 GPUS = ("adreno", "amd", "gles31", "gpu", "intel_gpu", "mali", "nvidia")

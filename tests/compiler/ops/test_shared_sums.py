@@ -15,8 +15,8 @@ from tflgpu.compiler.ir import Op
 from tflgpu.compiler.ops.base.definition import Implementation
 from tflgpu.compiler.ops.base.tile import TileShape
 from tflgpu.compiler.options import TargetName
-from tflgpu.compiler.progress import silent
 from tflgpu.compiler.sizing.sizes import Sizes, Sizing
+from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.explain import explain
 
 

@@ -9,7 +9,7 @@ import pytest
 from commands import as_json, invoke
 from paths import DIGITS_MODEL, SEVEN
 
-from tflgpu.compiler.progress import silent
+from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.trace.events import Event, Trace
 from tflgpu.compiler.tools.trace.summary import by_type, timed
 
