@@ -1,5 +1,7 @@
 """Operators that a rewrite always decomposes: shape inference and numpy reference only."""
 
+from math import prod
+
 import numpy as np
 
 from ..ir import Array, Op, Shape
@@ -103,4 +105,183 @@ define(
     _infer_set_diagonal,
     dtypes=ANY,
     note="becomes SELECT_V2 with a constant mask; LiteRT misplaces truth values",
+)
+
+
+EXPERT_OPERANDS = 7
+"""Operands of moe's float32 variant; the int8 one has more."""
+EXPERT_ACTIVATIONS = {"gelu": False, "gelu_tanh": True}
+"""Its supported activations, and whether each is the tanh approximation of GELU."""
+
+
+def expert_activation(op: Op) -> str:
+    """The name of the experts' activation."""
+    return str(op.attrs.get("activation", "gelu"))
+
+
+def _infer_experts(op: Op) -> list[Shape]:
+    """The shape of x (UnsupportedError for other weights or activations, ModelError for shapes).
+
+    A mixture of experts (arXiv 1701.06538) of x [.., tokens, width]; the routing weights and
+    the indices of the experts chosen for each token, both [.., tokens, chosen]; the gate and up
+    projections [hidden, experts, 1, width]; the down projection [width, experts, 1, hidden]; and a
+    scale per expert [experts].
+
+        y[t] = sum over k of  weight[t, k] * scale[e] * down_e(activation(gate_e x[t]) * up_e x[t])
+
+    where e = index[t, k].
+    """
+    kind = op.attrs.get("weight_type", "fp32")
+    name = expert_activation(op)
+    if len(op.inputs) != EXPERT_OPERANDS or kind != "fp32" or name not in EXPERT_ACTIVATIONS:
+        reason = f"its weights are {kind} and its activation is {name!r}"
+        advice = f"use fp32 weights with the activation {' or '.join(EXPERT_ACTIVATIONS)}"
+        raise op.unsupported(reason, advice)
+    source, shares, chosen, gate, partner, last, factor = (op.operand(i).shape for i in range(7))
+    hidden, experts, _, width = gate if len(gate) == 4 else (0, 0, 0, 0)
+    fits = source[-1:] == (width,) and shares == chosen and shares[:-1] == source[:-1]
+    fits &= gate == partner == (hidden, experts, 1, width) and last == (width, experts, 1, hidden)
+    if not fits or not hidden * experts * width or op.operand(6).elements != experts:
+        raise op.invalid(
+            f"the shapes of x {list(source)}, routing weights {list(shares)}, indices "
+            f"{list(chosen)}, projections {list(gate)}, {list(partner)}, {list(last)} and scales "
+            f"{list(factor)} do not match"
+        )
+    return [source]
+
+
+define(
+    "moe x shares experts:integer gate up down scales more* -> y",
+    _infer_experts,
+    dtypes=("float32", "int32"),
+    note="float32 with GELU; every expert is computed for every token",
+)
+
+
+def rotated_entries(op: Op) -> int:
+    """How many entries of a row, a power of two, are rotated together (ModelError)."""
+    size, shape = op.attrs.get("hadamard_size", 0), op.operand(0).shape
+    if not isinstance(size, int) or size < 1 or size & (size - 1):
+        raise op.invalid(f"hadamard_size is {size!r}, not a power of two")
+    if len(shape) not in (2, 3) or shape[-1] % size:
+        raise op.invalid(f"{list(shape)} are not rows of multiples of {size}, with 1 or 2 axes")
+    return size
+
+
+def _infer_rotation(op: Op) -> list[Shape]:
+    rotated_entries(op)
+    return [op.operand(0).shape]
+
+
+_PRODUCTS = "becomes products with constant matrices"
+"""The start of notes in the operator table."""
+
+# A rotation spreads outliers before a row is quantized.
+define("aeq.hadamard_rotation x -> y", _infer_rotation, note=_PRODUCTS)
+
+
+PARTS_OF_TRANSFORMS = ("COMPLEX_ABS", "IMAG", "REAL")
+"""Operators from complex to real tensors. No kernel handles complex numbers: real and imaginary
+parts become separate tensors."""
+
+
+def transform_lengths(op: Op) -> tuple[int, int]:
+    """Rows and columns of the transform, to which the input is cropped or padded (ModelError)."""
+    sizes = op.integers(1)
+    if len(sizes) != 2 or min(sizes) < 1 or len(op.operand(0).shape) < 2:
+        raise op.invalid(
+            f"cannot transform {list(op.operand(0).shape)} with the FFT lengths {sizes}"
+        )
+    return sizes[0], sizes[1]
+
+
+def _infer_transform(op: Op) -> list[Shape]:
+    rows, columns = transform_lengths(op)
+    return [(*op.operand(0).shape[:-2], rows, columns // 2 + 1)]
+
+
+define(
+    "RFFT2D x sizes:integer -> y",
+    _infer_transform,
+    note=f"{_PRODUCTS}, if read only by {', '.join(PARTS_OF_TRANSFORMS)}",
+)
+for _name in PARTS_OF_TRANSFORMS:
+    define(f"{_name} x -> y", same_as_first, note=f"{_PRODUCTS}, after RFFT2D")
+
+
+def places(op: Op) -> Array:
+    """For each index, its place among the elements of the result, shape [count] (ModelError)."""
+    shape, indices = _infer_sparse(op)[0], op.constant(0)
+    rows = indices.reshape(-1, indices.shape[1] if indices.ndim == 2 else 1)
+    try:
+        return np.asarray(np.ravel_multi_index(tuple(rows.T), shape))
+    except ValueError:
+        raise op.invalid(f"an index is out of range for {list(shape)}") from None
+
+
+def _infer_sparse(op: Op) -> list[Shape]:
+    shape = tuple(op.integers(1))
+    indices, values = op.operand(0).shape, op.operand(2).shape
+    depth = indices[1] if len(indices) == 2 else 1
+    count = prod(indices[:1])
+    if len(indices) > 2 or depth != len(shape) or values not in ((), (count,)):
+        raise op.invalid(
+            f"indices {list(indices)} and values {list(values)} do not match the shape "
+            f"{list(shape)}"
+        )
+    if op.operand(3).elements != 1:
+        raise op.invalid(f"its default {op.operand(3).name} is no scalar")
+    return [shape]
+
+
+define(
+    "SPARSE_TO_DENSE indices:integer shape:integer values:T default:T -> y:T",
+    _infer_sparse,
+    dtypes=ANY,
+    note="becomes GATHER; the indices must be constants",
+)
+
+
+def dilations(op: Op) -> list[int]:
+    """How far apart the elements are along each axis (ModelError)."""
+    if op.name == "DILATE":
+        steps = op.integers(1)
+    else:
+        steps = [1 + between for between in op.integers_in("interior_padding")]
+    rank = len(op.operand(0).shape)
+    fill = op.operand(len(op.inputs) - 1)
+    if len(steps) != rank or min(steps, default=1) < 1 or fill.elements != 1:
+        raise op.invalid(f"dilations {steps} and {fill.name} for rank {rank}")
+    return steps
+
+
+def edges(op: Op) -> list[tuple[int, int]]:
+    """For each axis the elements to add before and after; negative numbers crop (ModelError)."""
+    rank = len(op.operand(0).shape)
+    if op.name == "DILATE":
+        return [(0, 0)] * rank
+    before, after = op.integers_in("edge_padding_low"), op.integers_in("edge_padding_high")
+    if len(before) != rank or len(after) != rank:
+        raise op.invalid(f"paddings {before} and {after} for rank {rank}")
+    return list(zip(before, after, strict=True))
+
+
+def _infer_dilated(op: Op) -> list[Shape]:
+    sizes = zip(op.operand(0).shape, dilations(op), edges(op), strict=True)
+    return [
+        tuple(
+            max(max((n - 1) * step + 1, 0) + before + after, 0)
+            for n, step, (before, after) in sizes
+        )
+    ]
+
+
+define(
+    "DILATE x:T dilations:integer fill:T -> y:T",
+    _infer_dilated,
+    dtypes=ANY,
+    note="becomes PADV2 and SLICE; the dilations must be constants",
+)
+define(
+    "STABLEHLO_PAD x:T fill:T -> y:T", _infer_dilated, dtypes=ANY, note="becomes PADV2 and SLICE"
 )

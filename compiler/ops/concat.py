@@ -1,4 +1,7 @@
-"""CONCATENATION: one launch per input copies it to its place in the output."""
+"""CONCATENATION: one launch per input copies it to its place in the output; PACK and UNPACK.
+
+`rewrites/decompose/pack.py` turns every PACK into RESHAPEs and a CONCATENATION.
+"""
 
 from collections.abc import Sequence
 from math import prod
@@ -7,6 +10,7 @@ import numpy as np
 
 from ..ir import Op, Shape, Tensor
 from ..target import Target
+from .affine_moves import Axis, Move
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch, linear_grid, sliced_grid
 from .base.shapes import normalize_axis
@@ -14,6 +18,7 @@ from .base.storage import ANY, bhwc, lane_of
 from .base.traits import Permutable, Traits, among_operands
 from .base.view import row_major_view, sliced_view
 from .elementwise import rank_fits
+from .move import define_move
 
 
 def concat_axis(op: Op) -> int:
@@ -152,3 +157,42 @@ define(
         range=among_operands,
     ),
 )
+
+
+def _infer_pack(op: Op) -> list[Shape]:
+    shapes = {op.operand(i).shape for i in range(len(op.inputs))}
+    if len(shapes) != 1:
+        listed = ", ".join(str(list(shape)) for shape in sorted(shapes))
+        raise op.invalid(f"the shapes of its inputs differ: {listed}")
+    shape = shapes.pop()
+    axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape) + 1)
+    return [(*shape[:axis], len(op.inputs), *shape[axis:])]
+
+
+def _unpack(op: Op) -> list[Move]:
+    shape = op.operand(0).shape
+    axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
+    if shape[axis] != len(op.results):
+        raise op.invalid(f"{list(shape)} does not split into {len(op.results)} along axis {axis}")
+    left = (*shape[:axis], *shape[axis + 1 :])
+    kept = [Axis(i if i < axis else i - 1) for i in range(len(shape))]
+    return [
+        Move(left or (1,), (*kept[:axis], Axis(0, part, 0), *kept[axis + 1 :]))
+        for part in range(shape[axis])
+    ]
+
+
+def _infer_unpack(op: Op) -> list[Shape]:
+    return [move.shape if len(op.operand(0).shape) > 1 else () for move in _unpack(op)]
+
+
+define(
+    "PACK x:T+ -> y:T",
+    _infer_pack,
+    reference=lambda op, *arrays: np.stack(arrays, int(op.attrs.get("axis", 0))),
+    dtypes=ANY,
+    note="becomes RESHAPE and CONCATENATION",
+    versions=5,
+    traits=Traits(moves=True),
+)
+define_move("UNPACK x:T -> y:T*", _unpack, _infer_unpack, versions=6)

@@ -16,7 +16,7 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base.definition import Build, Implementation, Reason, define, no_reason, row_major
-from .base.launch import Launch, linear_grid
+from .base.launch import Launch, linear_grid, linear_launch
 from .base.shapes import normalize_axis
 from .base.storage import ANY
 
@@ -173,3 +173,38 @@ define(
     dtypes=ANY,
 )
 define(MERGE, infer, _kernel("top_merge", _build_merge), dtypes=ANY)
+
+
+def _boundaries(op: Op) -> Array:
+    """The boundaries, float32, in ascending order (ModelError)."""
+    found: Array = np.asarray(op.attrs.get("boundaries", ()), np.float32)
+    if not found.size or not (found[1:] >= found[:-1]).all():
+        raise op.invalid("its boundaries are missing or not in order")
+    return found
+
+
+def _infer_buckets(op: Op) -> list[Shape]:
+    _boundaries(op)
+    return [op.operand(0).shape]
+
+
+def _bucketize(op: Op, target: Target) -> Launch:
+    boundaries = _boundaries(op)
+    return linear_launch(
+        op,
+        "sort/bucketize.jinja",
+        constants={"boundaries": boundaries},
+        variables={"count": boundaries.size},
+        flops=op.output.elements * int(boundaries.size).bit_length(),
+    )
+
+
+_BUCKETIZE = row_major("bucketize", _bucketize)
+
+define(
+    "BUCKETIZE x -> y:int32",
+    _infer_buckets,
+    (_BUCKETIZE,),
+    lambda op, x: np.searchsorted(_boundaries(op), x.astype(np.float32), "right"),
+    ("float32", "int32", "int64"),
+)

@@ -2,17 +2,17 @@
 
 A rewrite of chains is a function decorated with `@rewrite("A", "B")`. It is called with the graph
 and operators A and B such that B is the only reader of A's output. It either changes the graph and
-returns None, or leaves it alone and returns `Declined("why")`.
+returns None, or leaves it alone and returns why.
 
 A rewrite of the whole graph is a generator decorated with `@graph_rewrite()`. For each match it
-yields an `Attempt`: the operators and, if it declines, the reason. Otherwise it changes the graph
-before it continues.
+yields an `Attempt`: the operators and, if it declines, the reason. Otherwise, which is what `yield`
+returns, it changes the graph before it continues.
 
 Every attempt becomes an event for `tflgpu explain`, and the graph is verified after each change.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -22,13 +22,6 @@ from ..errors import ModelError, PassError
 from ..events import Event, describe
 from ..ir import Graph, Op, Origin, Tensor
 from ..target import Target
-
-
-@dataclass(frozen=True)
-class Declined:
-    """Why a rewrite would be wrong or pointless for operators that match."""
-
-    reason: str
 
 
 def also_used(tensor: Tensor) -> str:
@@ -41,6 +34,10 @@ class Attempt(NamedTuple):
 
     operators: Sequence[Op]
     declined: str | None = None
+
+
+Attempts = Generator[Attempt, bool | None, None]
+"""A rewrite of a whole graph, which learns of each attempt whether to change the graph."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +54,9 @@ class Pass:
         return self.run(graph, target)
 
 
-ChainFunction = Callable[..., Declined | None]
-GraphFunction = Callable[[Graph, Target], Iterator[Attempt]]
+ChainFunction = Callable[..., str | None]
+"""Why a rewrite would be wrong or pointless for operators that match; None if it was applied."""
+GraphFunction = Callable[[Graph, Target], Attempts]
 
 
 def rewrite(
@@ -81,7 +79,7 @@ def rewrite(
                 while applied and (matched := _match(graph, op, links)):
                     change = _Change(graph, name, matched)
                     declined = function(graph, *matched)
-                    events.append(change.event(declined.reason if declined else None))
+                    events.append(change.event(declined))
                     applied = declined is None
                     change.settle()
             return events
@@ -99,10 +97,13 @@ def graph_rewrite(*, required: bool = False) -> Callable[[GraphFunction], Pass]:
 
         def run(graph: Graph, target: Target) -> list[Event]:
             events, change = [], _Change(graph, name, ())
-            for operators, declined in function(graph, target):
-                change.settle()
-                change = _Change(graph, name, operators)
-                events.append(change.event(declined))
+            attempts, applied = function(graph, target), None
+            with suppress(StopIteration):
+                while True:
+                    operators, declined = attempts.send(applied)
+                    change.settle()
+                    change, applied = _Change(graph, name, operators), declined is None
+                    events.append(change.event(declined))
             change.settle()
             return events
 

@@ -13,7 +13,7 @@ Tensors without elements become constants, and operators that compute nothing el
 kernel is launched for them, and none reads them. What is summed over no elements is zeros.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -27,7 +27,7 @@ from ...ops import OPS, OpDef
 from ...ops.control_flow import CONTROL, as_the_file_says
 from ...target import Target
 from ..fold.fold_constants import fold, known
-from ..rewrite import Attempt, graph_rewrite, invalid_operator
+from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 from .resizing import Resizing
 
 MAX_BYTES = 2**31 - 1
@@ -40,7 +40,7 @@ _NUMPY_TYPES = frozenset([*DEVICE_TYPES, "complex64", "float64", "uint64"])
 
 
 @graph_rewrite(required=True)
-def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
+def infer_and_fold(graph: Graph, target: Target) -> Attempts:
     """Infer every shape, and replace values that are known by constants.
 
     ModelError, which names the operator, if shapes do not match.
@@ -170,7 +170,7 @@ def tried(
 
 
 @graph_rewrite()
-def eliminate_dead_code(graph: Graph, target: Target) -> Iterator[Attempt]:
+def eliminate_dead_code(graph: Graph, target: Target) -> Attempts:
     """In reverse, so that operators that feed only dead ones are removed too."""
     for op in reversed(graph.ops):
         used = (graph.consumers(t) or graph.is_output(t) for t in op.outputs)

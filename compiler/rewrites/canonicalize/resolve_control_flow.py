@@ -25,7 +25,7 @@ from ...ir.inline import inline, substitute
 from ...ops.control_flow import CONTROL
 from ...target import Target
 from ..decompose.resolve_variables import VARIABLES
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .infer_and_fold import infer_and_fold, tried
 
 DEEPEST = 100
@@ -33,7 +33,7 @@ DEEPEST = 100
 
 
 @graph_rewrite(required=True)
-def inline_subgraphs(graph: Graph, target: Target) -> Iterator[Attempt]:
+def inline_subgraphs(graph: Graph, target: Target) -> Attempts:
     """Until no composite operator is left (ModelError if one calls itself or does not match)."""
     for _ in range(DEEPEST):
         composites = [op for op in graph.ops if op.name == "STABLEHLO_COMPOSITE"]
@@ -61,7 +61,7 @@ MOST = 64
 
 
 @graph_rewrite()
-def resolve_control_flow(graph: Graph, target: Target) -> Iterator[Attempt]:
+def resolve_control_flow(graph: Graph, target: Target) -> Attempts:
     """Every branch and loop, including nested ones (ModelError if a subgraph does not match)."""
     while waiting := [op for op in graph.ops if op.name in CONTROL and op not in graph.set_aside]:
         for op in waiting:

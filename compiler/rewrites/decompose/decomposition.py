@@ -1,6 +1,6 @@
 """The builder that decompositions are written with, their registry, and the pass that runs them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...ops.base.definition import FUSED_ACTIVATION, activation_of
 from ...ops.cast import KEEP
 from ...target import Target
 from ..fold.fold_constants import computed, known
-from ..rewrite import Attempt, graph_rewrite, invalid_operator
+from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 
 LAST = 2**30
 """The index of operators that run after all others."""
@@ -163,7 +163,7 @@ def decomposes(*names: str) -> Callable[[D], D]:
 
 
 @graph_rewrite(required=True)
-def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
+def decompose_operators(graph: Graph, target: Target) -> Attempts:
     """Until nothing is left to decompose: new operators may be decomposed in turn.
 
         y = L2_NORMALIZATION(x)

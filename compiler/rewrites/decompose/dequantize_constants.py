@@ -6,19 +6,17 @@ LiteRT rounds x to 8 bits for such an operator; here x keeps full precision. Axe
 are left alone, and so are integers of 32 bits and more, whatever quantization the file gives them.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Tensor
 from ...ir.dequantize import dequantized
 from ...ops.base.operands import operands_of
 from ...ops.base.storage import INTEGERS
 from ...ops.litert_part import LITERT
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 
 @graph_rewrite(required=True)
-def dequantize_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
+def dequantize_constants(graph: Graph, target: Target) -> Attempts:
     """For every operator whose results are all float32."""
     real: dict[Tensor, Tensor] = {}
     for op in graph.ops:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.base.shapes import normalize_axis
-from ...ops.sparse_to_dense import places
+from ...ops.composite import places
 from .decomposition import Decomposition, decomposes
 
 MAX_COMPARED = 1 << 16

@@ -1,7 +1,7 @@
 """Products of matrices: layers where one is constant, BATCH_MATMUL where both are computed."""
 
 from ...ir import Tensor
-from ...ops.mixture_of_experts import ACTIVATIONS, activation
+from ...ops.composite import EXPERT_ACTIVATIONS, expert_activation
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
 
@@ -64,7 +64,7 @@ def mixture_of_experts(here: Decomposition) -> Tensor:
     hidden, experts, _, width = gate.shape
     rows = here.reshape(source, (-1, width))
     entered = here.add("FULLY_CONNECTED", rows, _matrix(here, gate, (1, 0, 2, 3), width))
-    entered = here.add("GELU", entered, approximate=ACTIVATIONS[activation(op)])
+    entered = here.add("GELU", entered, approximate=EXPERT_ACTIVATIONS[expert_activation(op)])
     beside = here.add("FULLY_CONNECTED", rows, _matrix(here, partner, (1, 0, 2, 3), width))
     apart = (rows.shape[0], experts, hidden)
     scaled = here.add("MUL", entered, beside)

@@ -7,13 +7,11 @@ The value of a READ_VARIABLE depends on the assignments before it in the file. A
 model share such a variable, by its container and name.
 """
 
-from collections.abc import Iterator
-
 from ...errors import Finding, UnsupportedError
 from ...ir import Graph, Op, Tensor
 from ...target import Target
 from ..canonicalize.infer_and_fold import infer_and_fold
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .decomposition import assign
 
 VARIABLES = ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE")
@@ -24,7 +22,7 @@ Key = tuple[str, str]
 
 
 @graph_rewrite(required=True)
-def resolve_variables(graph: Graph, target: Target) -> Iterator[Attempt]:
+def resolve_variables(graph: Graph, target: Target) -> Attempts:
     """Every variable (UnsupportedError if its handle or initial content is not a constant)."""
     handles = _handles(graph)
     variables: dict[Key, Tensor] = {}

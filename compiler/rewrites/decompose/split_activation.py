@@ -6,13 +6,11 @@
 Later rewrites then treat all activations alike; `fuse_elementwise` fuses them again.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
 from ...ops.base.definition import FUSED_ACTIVATION, activation_of
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 RECURRENT = frozenset(
     ["LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"]
@@ -21,7 +19,7 @@ RECURRENT = frozenset(
 
 
 @graph_rewrite(required=True)
-def split_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
+def split_activation(graph: Graph, target: Target) -> Attempts:
     """For every operator with an activation (ModelError if the activation is unknown)."""
     for op in graph.ops:
         if op.name not in OPS or op.name in RECURRENT:

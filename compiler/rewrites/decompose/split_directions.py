@@ -7,17 +7,15 @@ becomes
     y = CONCATENATION(a, c)
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op, Tensor
 from ...ops.recurrent import AUXILIARY, layers
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .decomposition import Decomposition, Results
 
 
 @graph_rewrite(required=True)
-def split_directions(graph: Graph, target: Target) -> Iterator[Attempt]:
+def split_directions(graph: Graph, target: Target) -> Attempts:
     """Before quantized layers are lowered (UnsupportedError for a layer with a second input)."""
     for op in graph.ops:
         if op.name not in AUXILIARY:

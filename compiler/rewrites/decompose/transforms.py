@@ -3,8 +3,7 @@
 import numpy as np
 
 from ...ir import Array, Op, Tensor
-from ...ops.fourier import lengths
-from ...ops.hadamard import rotated_entries
+from ...ops.composite import rotated_entries, transform_lengths
 from .decomposition import Decomposition, decomposes
 
 RESHAPES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")
@@ -32,7 +31,7 @@ def part_of_transform(here: Decomposition) -> Tensor | str:
 def _transform(here: Decomposition, op: Op) -> tuple[Tensor, Tensor]:
     """Real and imaginary part: a transform along rows, then along columns if there are several."""
     signal = op.operand(0)
-    rows, columns = lengths(op)
+    rows, columns = transform_lengths(op)
     cosines, sines = waves(columns // 2 + 1, columns, signal.shape[-1])
     real, imaginary = product(here, signal, cosines), product(here, signal, -sines)
     height = signal.shape[-2]

@@ -7,15 +7,13 @@ Elementwise operators and moves take float16 as it is; on the device it has the 
 What DYNAMIC_UPDATE_SLICE updates stays float16, so that it can be updated in place.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
 from ...ops.litert_part import LITERT
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 HALF = "float16"
 
@@ -26,7 +24,7 @@ UPDATE = "DYNAMIC_UPDATE_SLICE"
 
 
 @graph_rewrite(required=True)
-def widen_halves(graph: Graph, target: Target) -> Iterator[Attempt]:
+def widen_halves(graph: Graph, target: Target) -> Attempts:
     """In execution order; results are rounded to float16 where anything still reads them so."""
     wide: dict[Tensor, Tensor] = {}
     for op in graph.ops:

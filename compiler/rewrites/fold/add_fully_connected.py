@@ -8,32 +8,32 @@ A step of a recurrent network is such a sum. The order of summation does not cha
 
 from ...ir import Graph, Op
 from ...ops.fully_connected_sum import NAME
-from ..rewrite import Declined, also_used, rewrite
+from ..rewrite import also_used, rewrite
 
 MAX_ROWS = 4
 """Most rows; with more, two kernels that compute tiles of several rows are faster."""
 
 
 @rewrite("FULLY_CONNECTED", "ADD")
-def add_fully_connected(graph: Graph, first: Op, total: Op) -> Declined | None:
+def add_fully_connected(graph: Graph, first: Op, total: Op) -> str | None:
     other = total.operand(1 if total.operand(0) is first.output else 0)
     second = graph.producer(other)
     if second is None or second.name != "FULLY_CONNECTED" or second is first:
-        return Declined("the other summand is not another fully connected layer")
+        return "the other summand is not another fully connected layer"
     if graph.only_reader(other) is not total:
-        return Declined(also_used(other))
+        return also_used(other)
     if not total.output.shape == first.output.shape == other.shape:
-        return Declined("one summand broadcasts")
+        return "one summand broadcasts"
     for layer in (first, second):
         if any(tensor is not None and not tensor.constant for tensor in layer.inputs[1:]):
-            return Declined("weights or a bias are computed while the model runs")
+            return "weights or a bias are computed while the model runs"
         if layer.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
-            return Declined("the weights have a shuffled format")
+            return "the weights have a shuffled format"
         if layer.operand(0).shape[-1] != layer.operand(1).shape[1]:
-            return Declined("an input is not split into rows of the weights' width")
+            return "an input is not split into rows of the weights' width"
     rows = total.output.elements // total.output.shape[-1]
     if rows > MAX_ROWS:
-        return Declined(f"{rows} rows are faster in kernels that compute tiles of rows")
+        return f"{rows} rows are faster in kernels that compute tiles of rows"
     layers = [second, first] if total.operand(0) is other else [first, second]
     inputs = [layer.input(position) for layer in layers for position in range(3)]
     result, index = total.output, total.index

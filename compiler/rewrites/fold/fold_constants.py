@@ -7,18 +7,16 @@ Shape inference does the same, as shapes may depend on the values. This pass com
 rewrites have made constant since.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ...ir import Array, Graph, Op
 from ...ops import OPS
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite, invalid_operator
+from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 
 
 @graph_rewrite(required=True)
-def fold_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fold_constants(graph: Graph, target: Target) -> Attempts:
     """In the order of execution, so that what follows from computed constants is computed, too."""
     for op in graph.ops:
         if known(op):

@@ -10,14 +10,14 @@ from ...ops.binary import ADD_PADDED
 from ...ops.concat import concat_axis
 from ...ops.pad import fill, paddings
 from ...ops.pool import window
-from ..rewrite import Declined, rewrite
+from ..rewrite import rewrite
 
 Pair = tuple[int, int]
 """What is before and after."""
 
 
 @rewrite("CONCATENATION", {"ADD", "CONV_2D", "DEPTHWISE_CONV_2D"})
-def concat_to_pad(graph: Graph, op: Op, reader: Op) -> Declined | None:
+def concat_to_pad(graph: Graph, op: Op, reader: Op) -> str | None:
     """A concatenation with zeros becomes a PAD, if its reader can fold padding.
 
     t = CONCATENATION(x, zeros) axis=1   y = CONV_2D(t, w)
@@ -25,9 +25,9 @@ def concat_to_pad(graph: Graph, op: Op, reader: Op) -> Declined | None:
     """
     computed = [i for i in range(len(op.inputs)) if not op.operand(i).constant]
     if len(computed) != 1 or len(op.inputs) == 1:
-        return Declined("it does not concatenate one computed tensor with constants")
+        return "it does not concatenate one computed tensor with constants"
     if any(t.data.any() for t in op.reads if t.data is not None):
-        return Declined("a constant is not all zeros")
+        return "a constant is not all zeros"
     axis = concat_axis(op)
     sizes = [op.operand(i).shape[axis] for i in range(len(op.inputs))]
     table = np.zeros((len(op.output.shape), 2), np.int32)
@@ -39,7 +39,7 @@ def concat_to_pad(graph: Graph, op: Op, reader: Op) -> Declined | None:
 
 
 @rewrite({"PAD", "PADV2"})
-def fold_pad_into_conv(graph: Graph, pad: Op) -> Declined | None:
+def fold_pad_into_conv(graph: Graph, pad: Op) -> str | None:
     """A PAD of zeros that only convolutions read becomes their own padding.
 
     t = PAD(x)   y = CONV_2D(t, w) padding=VALID
@@ -52,18 +52,18 @@ def fold_pad_into_conv(graph: Graph, pad: Op) -> Declined | None:
     others = [reader.name for reader in readers if window_of(reader) is None]
     if others or graph.is_output(pad.output) or not readers:
         names = ", ".join(others) or "the model's output"
-        return Declined(f"it is not read by convolutions alone, but also by {names}")
+        return f"it is not read by convolutions alone, but also by {names}"
     if any(reader.reads.count(pad.output) != 1 for reader in readers):
-        return Declined("a convolution reads it as more than its feature map")
+        return "a convolution reads it as more than its feature map"
     if any(reader.operand(0) is not pad.output for reader in readers):
-        return Declined("a convolution does not read it as its feature map")
+        return "a convolution does not read it as its feature map"
     if len(pad.output.shape) != 4:
-        return Declined(f"the feature map has rank {len(pad.output.shape)}")
+        return f"the feature map has rank {len(pad.output.shape)}"
     batch, rows, columns, channels = paddings(pad)
     if any((*batch, *channels)):
-        return Declined("it pads the batch or the channels")
+        return "it pads the batch or the channels"
     if fill(pad) != 0:
-        return Declined(f"it pads with {fill(pad)}")
+        return f"it pads with {fill(pad)}"
     for op in readers:
         own = window_of(op)
         assert own is not None
@@ -86,7 +86,7 @@ NOT_NEGATIVE = frozenset(["ABS", "EXP", "LOGISTIC", "RELU", "RELU6", "RELU_0_TO_
 
 
 @rewrite({"PAD", "PADV2"}, "MAX_POOL_2D")
-def fold_pad_into_pool(graph: Graph, pad: Op, pool: Op) -> Declined | None:
+def fold_pad_into_pool(graph: Graph, pad: Op, pool: Op) -> str | None:
     """A PAD whose values can never be a maximum becomes the padding of a MAX_POOL_2D.
 
         t = PADV2(x, -inf)   y = MAX_POOL_2D(t) padding=VALID
@@ -97,19 +97,19 @@ def fold_pad_into_pool(graph: Graph, pad: Op, pool: Op) -> Declined | None:
     """
     image = pad.operand(0)
     if len(image.shape) != 4:
-        return Declined(f"the feature map has rank {len(image.shape)}")
+        return f"the feature map has rank {len(image.shape)}"
     batch, rows, columns, channels = paddings(pad)
     if any((*batch, *channels)):
-        return Declined("it pads the batch or the channels")
+        return "it pads the batch or the channels"
     if fill(pad) > _least(graph.producer(image)):
-        return Declined(f"the padding value {fill(pad)} may be a maximum")
+        return f"the padding value {fill(pad)} may be a maximum"
     own = window(pool)
     padding = _padding(own, rows, columns)
     (top, _), (left, _) = padding
     down = (top, own.height, own.stride_y, image.shape[1], pool.output.shape[1])
     along = (left, own.width, own.stride_x, image.shape[2], pool.output.shape[2])
     if not _sees_pixels(*down) or not _sees_pixels(*along):
-        return Declined("a window lies entirely in the padding")
+        return "a window lies entirely in the padding"
     pool.attrs = {**pool.attrs, "padding": padding}
     graph.bypass(pad)
     return None
@@ -132,7 +132,7 @@ def _sees_pixels(before: int, window: int, stride: int, size: int, windows: int)
 
 
 @rewrite({"PAD", "PADV2"}, "ADD")
-def fold_pad_into_add(graph: Graph, pad: Op, add: Op) -> Declined | None:
+def fold_pad_into_add(graph: Graph, pad: Op, add: Op) -> str | None:
     """A PAD that appends channels of zeros is folded into the ADD that reads it, as in BlazeFace.
 
     t = PAD(r)   y = ADD(c, t)
@@ -140,17 +140,17 @@ def fold_pad_into_add(graph: Graph, pad: Op, add: Op) -> Declined | None:
     """
     *outer, (before, _) = paddings(pad)
     if add.output.dtype not in FLOATS:
-        return Declined("it adds integers")
+        return "it adds integers"
     if any(any(pair) for pair in outer) or before:
-        return Declined("it pads more than the end of the channels")
+        return "it pads more than the end of the channels"
     if fill(pad) != 0:
-        return Declined(f"it pads with {fill(pad)}")
+        return f"it pads with {fill(pad)}"
     wide = add.operand(1 if add.operand(0) is pad.output else 0)
     narrow = pad.operand(0)
     if wide is pad.output or wide.shape != add.output.shape or pad.output.shape != wide.shape:
-        return Declined("the other operand has another shape")
+        return "the other operand has another shape"
     if narrow.shape[-1] == 1:
-        return Declined("a single channel would broadcast to all channels")
+        return "a single channel would broadcast to all channels"
     graph.set_inputs(add, (wide, narrow))
     add.name = ADD_PADDED
     graph.remove(pad)

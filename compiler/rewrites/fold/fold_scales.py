@@ -6,13 +6,13 @@ from ...ir import Array, Graph, Op, Shape, constant
 from ...ops import operators_with
 from ...ops.base.definition import weights_of, window_of
 from ...ops.base.traits import Weights
-from ..rewrite import Declined, rewrite
+from ..rewrite import rewrite
 
 SCALED = operators_with(lambda traits: traits.weights and traits.weights.input_axis is not None)
 
 
 @rewrite({"ADD", "SUB", "MUL", "DIV"}, SCALED, backwards=True)
-def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> Declined | None:
+def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> str | None:
     """A MUL, DIV, ADD or SUB by constants before a convolution is folded into its weights and bias.
 
         t = MUL(x, s)   y = CONV_2D(t, w, b)   becomes   y = CONV_2D(x, w * s, b)
@@ -25,15 +25,15 @@ def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> Declined | None:
     assert weighted is not None and weighted.input_axis is not None
     place = weighted.image
     if op.operand(place) is not scale.output or op.operand(1) is scale.output:
-        return Declined("the result is used as weights or bias")
+        return "the result is used as weights or bias"
     position = 0 if scale.operand(1).constant else 1
     image, other = scale.operand(position), scale.operand(1 - position)
     if other.data is None or image.constant:
-        return Declined("neither operand is a constant")
+        return "neither operand is a constant"
     if position == 1 and scale.name in ("SUB", "DIV"):
-        return Declined("the feature map is the subtrahend or divisor")
+        return "the feature map is the subtrahend or divisor"
     if reason := _unsupported_reason(scale, op, image.shape, other.data, weighted):
-        return Declined(reason)
+        return reason
     channels = image.shape[-1]
     values = np.broadcast_to(other.data.reshape(-1), (channels,)).astype(np.float64)
     inputs = list(op.inputs)
@@ -78,7 +78,7 @@ WEIGHTED = operators_with(lambda traits: traits.weights)
 
 
 @rewrite(WEIGHTED, {"ADD", "SUB", "MUL", "DIV"})
-def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
+def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> str | None:
     """A MUL, DIV, ADD or SUB by constants after a convolution is folded into its weights and bias.
 
         t = CONV_2D(x, w, b)   y = MUL(t, s)   becomes   y = CONV_2D(x, w * s, b * s)
@@ -89,20 +89,20 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
     position = scale.inputs.index(op.output)
     other = scale.operand(1 - position)
     if other.data is None or other is op.output:
-        return Declined("the other operand is computed while the model runs")
+        return "the other operand is computed while the model runs"
     if position == 1 and scale.name in ("SUB", "DIV"):
-        return Declined("the result is the subtrahend or divisor")
+        return "the result is the subtrahend or divisor"
     weighted = weights_of(op)
     assert weighted is not None
     place = weighted.bias
     weights, bias = op.operand(1), op.input(place)
     if weights.data is None or (bias is not None and bias.data is None):
-        return Declined("weights or bias are computed while the model runs")
+        return "weights or bias are computed while the model runs"
     channels = op.output.shape[-1]
     if scale.output.shape != op.output.shape or other.elements not in (1, channels):
-        return Declined("the constant is neither a scalar nor one value per channel")
+        return "the constant is neither a scalar nor one value per channel"
     if other.elements > 1 and other.shape[-1] != channels:
-        return Declined("the constant does not lie along the channels")
+        return "the constant does not lie along the channels"
     values = np.broadcast_to(other.data.reshape(-1), (channels,)).astype(np.float32)
     old = np.zeros(channels, np.float32) if bias is None else op.constant(place).reshape(-1)
     factor, new = _affine(scale.name, values, old)

@@ -8,17 +8,17 @@ import numpy as np
 
 from ...ir import Graph, Op, constant
 from ...ops.pool import window
-from ..rewrite import Declined, rewrite
+from ..rewrite import rewrite
 
 
 @rewrite("AVERAGE_POOL_2D")
-def pool_to_mean(graph: Graph, op: Op) -> Declined | None:
+def pool_to_mean(graph: Graph, op: Op) -> str | None:
     _, rows, columns, _ = op.operand(0).shape
     if tuple(op.output.shape[1:3]) != (1, 1):
-        return Declined("it has more than one window")
+        return "it has more than one window"
     covered = window(op)
     if covered.height - covered.top < rows or covered.width - covered.left < columns:
-        return Declined("the window is smaller than the image")
+        return "the window is smaller than the image"
     axes = constant(f"{op.output.name}/axes", np.array([1, 2], np.int32))
     graph.set_inputs(op, (op.operand(0), axes))
     op.name, op.attrs = "MEAN", {"keep_dims": True}

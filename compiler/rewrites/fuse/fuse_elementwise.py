@@ -1,13 +1,13 @@
 """Elementwise operators join the epilogue of the operator that computes their operand."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 
 from ...ir import Graph, Op, fuse
 from ...ops import OPS
 from ...ops.buffers import too_many_in_some
 from ...ops.elementwise import ELEMENTWISE
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 MOST = 64
 """Most operators of a kernel. This bounds the values that it holds at once, and the time that
@@ -15,7 +15,7 @@ drivers take to compile it, which grows faster than its length."""
 
 
 @graph_rewrite()
-def fuse_elementwise(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fuse_elementwise(graph: Graph, target: Target) -> Attempts:
     """Elementwise operators join the epilogue of the operator that computes their operand.
 
         t = CONV_2D(x, w)   y = ADD(t, r)   z = RELU(y)
@@ -41,7 +41,7 @@ def fuse_elementwise(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 def _take_in(
     graph: Graph, op: Op, order: dict[Op, int], target: Target
-) -> Generator[Attempt, None, Op | None]:
+) -> Generator[Attempt, bool | None, Op | None]:
     """Fuse an operator with one of its producers; returns the fused operator, None if none fits.
 
     Elementwise producers are tried first, since the result can then join yet another epilogue.
@@ -96,7 +96,7 @@ def append(graph: Graph, host: Op, op: Op, keep: bool = False) -> Op:
 
 
 @graph_rewrite()
-def fuse_second_output(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fuse_second_output(graph: Graph, target: Target) -> Attempts:
     """An elementwise operator joins its producer's epilogue even if others also read the operand.
 
         t = CONV_2D(x, w)   y = PRELU(t, a)   z = MAX_POOL_2D(t)
@@ -116,8 +116,7 @@ def fuse_second_output(graph: Graph, target: Target) -> Iterator[Attempt]:
             if graph.only_reader(host.output) is op:
                 continue
             reason = _second_unsupported_reason(graph, host, op, target, begun, ends)
-            yield Attempt((host, op), reason)
-            if reason is None:
+            if (yield Attempt((host, op), reason)):
                 fused = append(graph, host, op, keep=True)
                 begun[fused], ends[fused] = begun[host], ends[op]
                 break

@@ -10,8 +10,6 @@ Such a layer is so little work that its launch dominates. One work-group compute
 sequence, such as all of squeeze-and-excite, or a small network.
 """
 
-from collections.abc import Iterator
-
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops import RESHAPES
 from ...ops.base.storage import bhwc, slice_count
@@ -21,7 +19,7 @@ from ...ops.fully_connected_chain import NAME, layer_shapes
 from ...ops.reduce import axes
 from ...ops.weights import wide_sums
 from ...target import Target
-from ..rewrite import Attempt, also_used, graph_rewrite
+from ..rewrite import Attempt, Attempts, also_used, graph_rewrite
 
 MAX_WEIGHTS = 1 << 17
 """Weights up to which one work-group is as fast as several kernels."""
@@ -37,7 +35,7 @@ MEANS = 128
 
 
 @graph_rewrite()
-def fuse_fully_connected_chain(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fuse_fully_connected_chain(graph: Graph, target: Target) -> Attempts:
     """In the order of execution, after elementwise fusion."""
     for op in graph.ops:
         last: Op | None = op if op in graph and _is_layer(op) else None

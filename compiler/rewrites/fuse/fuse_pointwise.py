@@ -1,16 +1,14 @@
 """What a 1x1 convolution reads is computed by its kernel: a depthwise convolution, or a gate."""
 
-from collections.abc import Iterator
-
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops.conv import groups, window
 from ...ops.depthwise_pointwise import NAME, fits
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 
 @graph_rewrite()
-def fuse_depthwise(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fuse_depthwise(graph: Graph, target: Target) -> Attempts:
     """A depthwise convolution is fused with the 1x1 convolution that reads it.
 
         t = { s = DEPTHWISE_CONV_2D(x, v, a) | t = RELU6(s) }   y = CONV_2D(t, w, b)   with w 1x1
@@ -28,9 +26,7 @@ def fuse_depthwise(graph: Graph, target: Target) -> Iterator[Attempt]:
             op = graph.only_reader(depthwise.output)
         if op is None or op.name != "CONV_2D":
             continue
-        reason = _unsupported_reason(depthwise, op, target)
-        yield Attempt((depthwise, op), reason)
-        if reason is None:
+        if (yield Attempt((depthwise, op), _unsupported_reason(depthwise, op, target))):
             graph.remove(op)
             graph.remove(depthwise)
             graph.add(FusedOp(NAME, (*depthwise.ops, *op.core), op.epilogue, op.outputs))
@@ -62,7 +58,7 @@ def _unsupported_reason(depthwise: Op, op: Op, target: Target) -> str | None:
 
 
 @graph_rewrite()
-def fold_gate_into_conv(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fold_gate_into_conv(graph: Graph, target: Target) -> Attempts:
     """A factor per channel is folded into the 1x1 convolution that reads the product.
 
         t = MUL(x, g[1,1,1,C])   y = CONV_2D(t, w, b)   with w 1x1
@@ -79,9 +75,7 @@ def fold_gate_into_conv(graph: Graph, target: Target) -> Iterator[Attempt]:
         if op is None or op.name != "CONV_2D" or product.epilogue:
             continue
         image, gate = _factors(product)
-        reason = _ungated_reason(product, op, image, gate, target)
-        yield Attempt((product, op), reason)
-        if reason is None:
+        if (yield Attempt((product, op), _ungated_reason(product, op, image, gate, target))):
             graph.set_inputs(op, (image, op.inputs[1], op.input(2), gate))
             graph.remove(product)
 

@@ -11,18 +11,16 @@ A processor has the row at hand then, and normalizes it before if nothing else r
 A GPU computes integers with more work-items than it has rows.
 """
 
-from collections.abc import Iterator
-
 from ...ir import FusedOp, Graph, Op
 from ...ops.normalization import NAME
 from ...ops.row_scales import QUANTIZED_ROWS, ROUNDING, ROW_SCALES
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .normalize_in_products import gain_and_offset, over_rows
 
 
 @graph_rewrite()
-def fuse_row_scales(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fuse_row_scales(graph: Graph, target: Target) -> Attempts:
     for op in graph.ops:
         if op.name != ROW_SCALES:
             continue
@@ -30,8 +28,7 @@ def fuse_row_scales(graph: Graph, target: Target) -> Iterator[Attempt]:
         if rounding is None:
             continue
         reason = None if target.on_processor else "one work-item would compute all of a row"
-        yield Attempt((op, rounding), reason)
-        if reason is None:
+        if (yield Attempt((op, rounding), reason)):
             outputs = (rounding.output, *op.outputs)
             norm = _normalization(graph, op, rounding)
             before = norm.ops if norm else ()

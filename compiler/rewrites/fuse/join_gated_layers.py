@@ -9,14 +9,14 @@ itself. The operator's attribute `layers` is how many it computes; its weights, 
 blocks are those of one after the other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops.fully_connected import OF_BLOCKS, shares_sums
 from ...ops.normalized_product import NAME as NORMALIZED
 from ...ops.normalized_product import read_again
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .fuse_elementwise import MOST
 from .join_projections import joined_tables
 
@@ -24,7 +24,7 @@ LAYERS = ("FULLY_CONNECTED", OF_BLOCKS, NORMALIZED)
 
 
 @graph_rewrite()
-def join_gated_layers(graph: Graph, target: Target) -> Iterator[Attempt]:
+def join_gated_layers(graph: Graph, target: Target) -> Attempts:
     for op in graph.ops:
         if op not in graph or op.name not in LAYERS:
             continue
@@ -32,9 +32,7 @@ def join_gated_layers(graph: Graph, target: Target) -> Iterator[Attempt]:
             first = graph.producer(tensor)
             if first is None or not _alike(first, op) or graph.only_reader(tensor) is not op:
                 continue
-            reason = _unsupported_reason(first, op, target)
-            yield Attempt((first, op), reason)
-            if reason is None:
+            if (yield Attempt((first, op), _unsupported_reason(first, op, target))):
                 _join(graph, first, op)
                 break
 

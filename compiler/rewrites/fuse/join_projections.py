@@ -1,6 +1,6 @@
 """Layers, and rotations, of the same rows that lie beside each other become one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -14,7 +14,7 @@ from ...ops.elementwise import ELEMENTWISE
 from ...ops.fully_connected import OF_BLOCKS
 from ...ops.rotation import NAME as ROTATION
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .update_in_place import UPDATE
 
 
@@ -64,7 +64,7 @@ class Projection:
 
 
 @graph_rewrite()
-def join_projections(graph: Graph, target: Target) -> Iterator[Attempt]:
+def join_projections(graph: Graph, target: Target) -> Attempts:
     """Projections of the same rows to queries, keys and values become one layer.
 
         q = FULLY_CONNECTED(x, wq, bq)   k = FULLY_CONNECTED(x, wk, bk)
@@ -190,7 +190,7 @@ def _joined(name: str, tables: Sequence[Tensor]) -> Tensor:
 
 
 @graph_rewrite()
-def join_rotations(graph: Graph, target: Target) -> Iterator[Attempt]:
+def join_rotations(graph: Graph, target: Target) -> Attempts:
     """Rotations by the same angles of neighbouring channels become one.
 
         q = SLICE(p) from 0   k = SLICE(p) from 128   a = tflgpu.rotate(q, cos, sin)   b = ... of k

@@ -9,8 +9,6 @@ processors, winograd does all steps in one kernel instead, unless there are more
 results. The device profile sets the fewest channels and squares of outputs that are worthwhile.
 """
 
-from collections.abc import Iterator
-
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops import winograd
 from ...ops.base.storage import sliced_bytes
@@ -18,21 +16,20 @@ from ...ops.conv import groups, window
 from ...ops.weights import constant_weights
 from ...ops.winograd import INPUT, OUTPUT, PRODUCT
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 LARGEST = 1 << 27
 """Bytes of a buffer that every OpenGL ES 3.1 device supports."""
 
 
 @graph_rewrite()
-def lower_to_winograd(graph: Graph, target: Target) -> Iterator[Attempt]:
+def lower_to_winograd(graph: Graph, target: Target) -> Attempts:
     """For 3x3 convolutions, after elementwise fusion."""
     for op in graph.ops:
-        if op.name == "CONV_2D" and op.operand(1).shape[1:3] == (3, 3):
-            reason = _unsupported_reason(op, target)
-            yield Attempt((op,), reason)
-            if reason is None:
-                _lower(graph, op)
+        if op.name != "CONV_2D" or op.operand(1).shape[1:3] != (3, 3):
+            continue
+        if (yield Attempt((op,), _unsupported_reason(op, target))):
+            _lower(graph, op)
 
 
 def _unsupported_reason(op: Op, target: Target) -> str | None:

@@ -12,8 +12,6 @@ rows as well, the first layer stores them. Gains and offsets become part of the 
 weights of each output of layer normalization their mean is taken, which centers the rows.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ...ir import Array, FusedOp, Graph, Op, Tensor, constant
@@ -21,14 +19,14 @@ from ...ops.normalization import NAME as NORMALIZATION
 from ...ops.normalization import shape_normalized
 from ...ops.normalized_product import NAME, unsuited
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 MOST_LAYERS = 3
 """Layers that find the deviations of the same rows, each by itself."""
 
 
 @graph_rewrite()
-def normalize_in_products(graph: Graph, target: Target) -> Iterator[Attempt]:
+def normalize_in_products(graph: Graph, target: Target) -> Attempts:
     for op in graph.ops:
         if op.name != NORMALIZATION:
             continue

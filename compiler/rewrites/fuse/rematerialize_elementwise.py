@@ -11,13 +11,13 @@ channels. It pays if fewer values are moved in total, no larger tensor stays ali
 every repeated operator is cheaper than a read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from ...ir import FusedOp, Graph, Op, Tensor, copies
 from ...ops.base.definition import traits_of
 from ...ops.elementwise import ELEMENTWISE
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .fuse_elementwise import kernel_unsupported_reason
 
 LONGEST = 4
@@ -25,16 +25,14 @@ LONGEST = 4
 
 
 @graph_rewrite()
-def rematerialize_elementwise(graph: Graph, target: Target) -> Iterator[Attempt]:
+def rematerialize_elementwise(graph: Graph, target: Target) -> Attempts:
     """For the elementwise operators that are still separate kernels after fusion."""
     order = {op: position for position, op in enumerate(graph.ops)}
     for op in list(order):
         readers = graph.consumers(op.output) if op in graph else []
         if op.name not in ELEMENTWISE or len(readers) < 2:
             continue
-        reason = _unsupported_reason(graph, op, readers, order, target)
-        yield Attempt((op, *readers), reason)
-        if reason is None:
+        if (yield Attempt((op, *readers), _unsupported_reason(graph, op, readers, order, target))):
             for reader in readers:
                 order[_rematerialize(graph, op, reader)] = order[reader]
             graph.remove(op)

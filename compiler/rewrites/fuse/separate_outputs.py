@@ -6,19 +6,17 @@ that content is copied at the start of the run, because the other may be overwri
 read. ModelError for an input or a constant that is an output and that no device can hold.
 """
 
-from collections.abc import Iterator
-
 from ....runtime.plan.storage import DEVICE_TYPES
 from ...errors import ModelError
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
 from ...ops.cast import KEEP
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 
 @graph_rewrite(required=True)
-def separate_outputs(graph: Graph, target: Target) -> Iterator[Attempt]:
+def separate_outputs(graph: Graph, target: Target) -> Attempts:
     """In the order of the outputs, so that the first of several views of a value needs no copy."""
     taken = set(graph.inputs)
     for position, tensor in enumerate(graph.outputs):

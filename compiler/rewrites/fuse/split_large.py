@@ -1,6 +1,6 @@
 """What is too large for one kernel is split: weights into ranges of rows, reductions into steps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,7 @@ from ...ops.reduce import REDUCTIONS, as_images, axes, nan_by_place
 from ...ops.weights import stored_bits
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .fuse_fully_connected_chain import LARGEST_IMAGE
 
 BLOCK = 64
@@ -21,7 +21,7 @@ BLOCK = 64
 
 
 @graph_rewrite()
-def split_large_weights(graph: Graph, target: Target) -> Iterator[Attempt]:
+def split_large_weights(graph: Graph, target: Target) -> Attempts:
     """Weights of more bytes than a kernel may get of one buffer are split into ranges of rows.
 
         y = FULLY_CONNECTED(x, w[100000,512])
@@ -43,8 +43,7 @@ def split_large_weights(graph: Graph, target: Target) -> Iterator[Attempt]:
         if weights is None or weights.shape[0] * _row(op, weights, target) <= most:
             continue
         rows = most // _row(op, weights, target) // BLOCK * BLOCK
-        yield Attempt((op,), None if rows else "a few of its rows are as large")
-        if rows:
+        if (yield Attempt((op,), None if rows else "a few of its rows are as large")):
             places = [*range(0, weights.shape[0], rows), weights.shape[0]]
             here = Decomposition(graph, op, target)
             split = _gather if op.name == "GATHER" else _layer
@@ -113,7 +112,7 @@ MIN_PIXELS = 16
 
 
 @graph_rewrite()
-def split_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
+def split_reduction(graph: Graph, target: Target) -> Attempts:
     """A reduction of a large image becomes several, so that a GPU has enough to do.
 
     y = REDUCE_MAX(x[1,384,384,8]) over rows, columns and channels

@@ -8,15 +8,13 @@ On GPUs a work-group normalizes whole images, or single channels of them, unless
 the device idle. On processors a work-item takes as many groups as fill a few slices.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op, Tensor
 from ...ops.base.storage import slice_count
 from ...ops.lines import group_size
 from ...ops.normalization import NAME, items_of_groups, pixel_groups
 from ...ops.normalization_steps import NORMALIZE, STATISTICS, parts_of
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 MOST_SLICES = 128
 """Slices for each work-item of a team on a GPU, at most, if teams leave work-items idle."""
@@ -29,15 +27,13 @@ FEW = 4
 
 
 @graph_rewrite()
-def split_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
+def split_normalization(graph: Graph, target: Target) -> Attempts:
     """Before elementwise operators are fused with the second kernel."""
     for op in graph.ops:
         sizes = pixel_groups(op) if op.name == NAME else None
         if sizes is not None:
             reason = None if op.attrs["centered"] else "no mean is subtracted"
-            reason = reason or _fast_enough(op, target, *sizes)
-            yield Attempt((op,), reason)
-            if reason is None:
+            if (yield Attempt((op,), reason or _fast_enough(op, target, *sizes))):
                 _split(graph, op, target)
 
 

@@ -7,14 +7,12 @@ Slices and epilogues hold floats alone, so that a comparison of integers or of t
 kernel that stores what it finds, and a selection another one that reads it.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.logic import LOGIC
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 LOGICAL = {
     "LOGICAL_AND": "MUL",
@@ -33,7 +31,7 @@ SELECTED = {"SELECT": "tflgpu.select", "SELECT_V2": "tflgpu.select"}
 
 
 @graph_rewrite()
-def truth_in_floats(graph: Graph, target: Target) -> Iterator[Attempt]:
+def truth_in_floats(graph: Graph, target: Target) -> Attempts:
     """Truth values that depend on each other change together, or not at all.
 
     Before elementwise fusion.
@@ -47,8 +45,7 @@ def truth_in_floats(graph: Graph, target: Target) -> Iterator[Attempt]:
         found = (_unsupported_reason(graph, each, tensors) for each in ops)
         given = any(graph.producer(tensor) is None for tensor in tensors)
         reason = "a truth value is given" if given else next(filter(None, found), None)
-        yield Attempt(tuple(ops), reason)
-        if reason is None:
+        if (yield Attempt(tuple(ops), reason)):
             _change(graph, ops, tensors)
 
 

@@ -6,28 +6,23 @@ becomes   u = tflgpu.update(v, part, starts)   which writes `part` into v, whose
 Others may read u, but nothing else may read v: its content is gone once it is updated.
 """
 
-from collections.abc import Iterator
-
 from ....runtime.plan.storage import WORD, item_size
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 UPDATE = "DYNAMIC_UPDATE_SLICE"
 
 
 @graph_rewrite()
-def update_in_place(graph: Graph, target: Target) -> Iterator[Attempt]:
+def update_in_place(graph: Graph, target: Target) -> Attempts:
     """Every variable whose new content comes of such updates, one after another."""
     for written, variable in list(graph.kept.items()):
         keep = graph.producer(written)
         assert keep is not None
         updates, reason = _updates(graph, keep.operand(0), variable)
-        if not updates:
-            continue
-        yield Attempt((*updates, keep), reason)
-        if reason:
+        if not updates or not (yield Attempt((*updates, keep), reason)):
             continue
         value = keep.operand(0)
         del graph.kept[written]

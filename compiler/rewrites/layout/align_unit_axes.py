@@ -12,7 +12,7 @@ them, such as a group normalization, without that row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +22,13 @@ from ...ops import RESHAPES
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .border import Border, Region, connected
 from .permutable import images, is_permutable
 
 
 @graph_rewrite()
-def align_unit_axes(graph: Graph, target: Target) -> Iterator[Attempt]:
+def align_unit_axes(graph: Graph, target: Target) -> Attempts:
     """In the order of execution: what was aligned stands for the transpose after it."""
     aligned: set[Op] = set()
     for reshape in graph.ops:

@@ -9,12 +9,12 @@ import numpy as np
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops import RESHAPES
 from ...ops.transpose import permutation
-from ..rewrite import Declined, rewrite
+from ..rewrite import rewrite
 from .reshape_first import reshape_first
 
 
 @rewrite("TRANSPOSE", RESHAPES)
-def move_reshapes(graph: Graph, transpose: Op, reshape: Op) -> Declined | None:
+def move_reshapes(graph: Graph, transpose: Op, reshape: Op) -> str | None:
     """A reshape after a transpose moves before it, so that transposes become adjacent.
 
         t = TRANSPOSE(x[1,5,7,3]) perm=(0,3,1,2)   y = RESHAPE(t) new_shape=(1,3,35)
@@ -26,12 +26,12 @@ def move_reshapes(graph: Graph, transpose: Op, reshape: Op) -> Declined | None:
     """
     source, result = transpose.operand(0), reshape.output
     if reshape.operand(0) is not transpose.output:
-        return Declined("the result of the transpose is used as a shape")
+        return "the result of the transpose is used as a shape"
     if len(result.shape) > len(source.shape):
-        return Declined("the reshape splits axes")
+        return "the reshape splits axes"
     found = reshape_first(source.shape, permutation(transpose), result.shape)
     if found is None:
-        return Declined("the reshape merges axes that are not adjacent before the transpose")
+        return "the reshape merges axes that are not adjacent before the transpose"
     shape, order = found
     between = _part(result, "first", shape)
     _reshape(graph, reshape, source, between)
@@ -40,7 +40,7 @@ def move_reshapes(graph: Graph, transpose: Op, reshape: Op) -> Declined | None:
 
 
 @rewrite("TRANSPOSE", RESHAPES, "TRANSPOSE")
-def merge_around_reshape(graph: Graph, first: Op, reshape: Op, second: Op) -> Declined | None:
+def merge_around_reshape(graph: Graph, first: Op, reshape: Op, second: Op) -> str | None:
     """Transposes before and after a reshape become one.
 
         t = TRANSPOSE(x[1,5,7,6]) perm=(0,3,1,2)   r = RESHAPE(t) new_shape=(1,2,3,5,7)
@@ -51,7 +51,7 @@ def merge_around_reshape(graph: Graph, first: Op, reshape: Op, second: Op) -> De
     Converters write channel shuffles and attention heads this way.
     """
     if reshape.operand(0) is not first.output or second.operand(0) is not reshape.output:
-        return Declined("a result is used as a permutation or a shape")
+        return "a result is used as a permutation or a shape"
     source, result = first.operand(0), second.output
     order, later = permutation(first), permutation(second)
     if found := reshape_first(source.shape, order, reshape.output.shape):
@@ -65,7 +65,7 @@ def merge_around_reshape(graph: Graph, first: Op, reshape: Op, second: Op) -> De
     # again a transpose followed by a reshape.
     found = reshape_first(result.shape, np.argsort(later).tolist(), first.output.shape)
     if found is None:
-        return Declined("the reshape merges axes that are adjacent only between the transposes")
+        return "the reshape merges axes that are adjacent only between the transposes"
     shape, back = found
     between = _part(result, "between", shape)
     turned = [order[axis] for axis in np.argsort(back)]
@@ -101,7 +101,7 @@ Parts = list[list[int]]
 
 
 @rewrite("TRANSPOSE", RESHAPES, "TRANSPOSE")
-def cut_axes(graph: Graph, first: Op, reshape: Op, second: Op) -> Declined | None:
+def cut_axes(graph: Graph, first: Op, reshape: Op, second: Op) -> str | None:
     """Two transposes with a reshape between that cuts axes become one that moves all the parts.
 
         t = TRANSPOSE(x[54,3,2,2]) perm=(1,2,0,3)   r = RESHAPE(t) new_shape=(3,2,6,18)
@@ -116,10 +116,10 @@ def cut_axes(graph: Graph, first: Op, reshape: Op, second: Op) -> Declined | Non
     [32,2,96,192] both consist of the axes 32, 2, 96, 96 and 2; [6,4] and [4,6] have none in common.
     """
     if reshape.operand(0) is not first.output or second.operand(0) is not reshape.output:
-        return Declined("a result is used as a permutation or a shape")
+        return "a result is used as a permutation or a shape"
     found = common_axes(first.output.shape, reshape.output.shape)
     if found is None:
-        return Declined("the reshape merges parts of different axes of the transpose before it")
+        return "the reshape merges parts of different axes of the transpose before it"
     sizes, given, taken = found
     source, result = first.operand(0), second.output
     cut = [part for axis in np.argsort(permutation(first)) for part in given[axis]]

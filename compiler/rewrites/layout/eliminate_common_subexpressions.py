@@ -4,19 +4,19 @@ a = RELU(x)   b = RELU(x)
 becomes   a = RELU(x), and readers of b read a
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 LARGEST = 1 << 12
 """Bytes up to which constants are compared by content; larger ones are equal only to themselves."""
 
 
 @graph_rewrite()
-def eliminate_common_subexpressions(graph: Graph, target: Target) -> Iterator[Attempt]:
+def eliminate_common_subexpressions(graph: Graph, target: Target) -> Attempts:
     """All operators with the same result at once; their readers may then have the same result."""
     merged: dict[Tensor, Tensor] = {}
     equal: dict[Hashable, list[Op]] = {}

@@ -1,6 +1,5 @@
 """Transposes that their reader folds into what it does."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +9,11 @@ from ...ops.reduce import REDUCTIONS, axes
 from ...ops.transpose import permutation
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, Declined, graph_rewrite, rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite, rewrite
 
 
 @graph_rewrite()
-def fold_transpose_into_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
+def fold_transpose_into_reduction(graph: Graph, target: Target) -> Attempts:
     """A reduction reads the input of a transpose, if the remaining axes keep their order.
 
         t = TRANSPOSE(x[1,7,5,19]) perm=(0,3,1,2)   y = MEAN(t) axes=(2,3)
@@ -29,8 +28,7 @@ def fold_transpose_into_reduction(graph: Graph, target: Target) -> Iterator[Atte
         if transpose is None or transpose.name != "TRANSPOSE":
             continue
         reason = None if keeps_order(transpose, op) else "the remaining axes change their order"
-        yield Attempt((transpose, op), reason)
-        if reason is None:
+        if (yield Attempt((transpose, op), reason)):
             here = Decomposition(graph, op, target)
             here.apply(_fold(here, transpose))
 
@@ -51,9 +49,7 @@ def _fold(here: Decomposition, transpose: Op) -> Tensor:
 
 
 @rewrite("TRANSPOSE", "RESHAPE", "FULLY_CONNECTED")
-def fold_transpose_into_weights(
-    graph: Graph, transpose: Op, reshape: Op, op: Op
-) -> Declined | None:
+def fold_transpose_into_weights(graph: Graph, transpose: Op, reshape: Op, op: Op) -> str | None:
     """A transpose before a fully connected layer is folded into the order of its weights.
 
         t = TRANSPOSE(x[1,3,5,7]) perm=(0,3,1,2)   r = RESHAPE(t) [1,105]
@@ -64,15 +60,15 @@ def fold_transpose_into_weights(
     """
     weights = op.operand(1)
     if op.operand(0) is not reshape.output or weights.data is None:
-        return Declined("the weights are computed while the model runs")
+        return "the weights are computed while the model runs"
     if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
-        return Declined("the weights have a shuffled format")
+        return "the weights have a shuffled format"
     if weights.blocks is not None:
-        return Declined("the weights are quantized in blocks along their rows")
+        return "the weights are quantized in blocks along their rows"
     order, source = permutation(transpose), transpose.operand(0)
     rows = next((n for n in range(len(order)) if order[n] != n), len(order))
     if int(np.prod(source.shape[rows:])) != weights.shape[1]:
-        return Declined("the transposed axes are not exactly one row of the input")
+        return "the transposed axes are not exactly one row of the input"
     row_order = [axis - rows for axis in order[rows:]]
     sizes = [source.shape[axis] for axis in order[rows:]]
     images = weights.data.reshape(weights.shape[0], *sizes)

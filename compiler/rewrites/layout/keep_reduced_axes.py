@@ -6,18 +6,16 @@
 PyTorch's converter writes the statistics of a normalization this way.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
 from ...ops.elementwise import ELEMENTWISE, is_literal
 from ...ops.reduce import REDUCTIONS, kept_shape
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 
 @graph_rewrite()
-def keep_reduced_axes(graph: Graph, target: Target) -> Iterator[Attempt]:
+def keep_reduced_axes(graph: Graph, target: Target) -> Attempts:
     """For every reduction that drops its axes, with the arithmetic between it and the reshapes."""
     for op in graph.ops:
         if op in graph and _drops_axes(op):

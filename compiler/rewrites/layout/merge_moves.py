@@ -1,7 +1,5 @@
 """Operators that only move elements become one after the other's, or are removed."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ...ir import Graph, Op, constant
@@ -9,18 +7,18 @@ from ...ops import OPS, RESHAPES
 from ...ops.concat import concat_axis
 from ...ops.transpose import permutation
 from ...target import Target
-from ..rewrite import Attempt, Declined, graph_rewrite, rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite, rewrite
 
 
 @rewrite(RESHAPES, RESHAPES)
-def merge_reshapes(graph: Graph, first: Op, second: Op) -> Declined | None:
+def merge_reshapes(graph: Graph, first: Op, second: Op) -> str | None:
     """Two consecutive reshapes become one.
 
     t = RESHAPE(x)   y = SQUEEZE(t)
     becomes   y = RESHAPE(x)
     """
     if second.operand(0) is not first.output:
-        return Declined("the result is used as a shape")
+        return "the result is used as a shape"
     graph.set_inputs(second, (first.operand(0),))
     second.name, second.attrs = "RESHAPE", {"new_shape": second.output.shape}
     graph.remove(first)
@@ -28,7 +26,7 @@ def merge_reshapes(graph: Graph, first: Op, second: Op) -> Declined | None:
 
 
 @graph_rewrite()
-def merge_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
+def merge_transposes(graph: Graph, target: Target) -> Attempts:
     """Two consecutive transposes become one; if they cancel, `drop_identity` removes it.
 
     t = TRANSPOSE(x) perm=p   y = TRANSPOSE(t) perm=q   z = TANH(t)
@@ -49,7 +47,7 @@ def merge_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 @rewrite("TRANSPOSE")
-def transpose_to_reshape(graph: Graph, op: Op) -> Declined | None:
+def transpose_to_reshape(graph: Graph, op: Op) -> str | None:
     """A transpose that only moves axes of size 1 becomes a reshape, which costs nothing.
 
     y = TRANSPOSE(x[1,97,1,64]) perm=(0,2,1,3)   becomes   y = RESHAPE(x) new_shape=(1,1,97,64)
@@ -57,32 +55,32 @@ def transpose_to_reshape(graph: Graph, op: Op) -> Declined | None:
     shape = op.operand(0).shape
     moved = [axis for axis in permutation(op) if shape[axis] > 1]
     if moved != sorted(moved):
-        return Declined("axes larger than 1 change their order")
+        return "axes larger than 1 change their order"
     graph.set_inputs(op, (op.operand(0),))
     op.name, op.attrs = "RESHAPE", {"new_shape": op.output.shape}
     return None
 
 
 @rewrite("CONCATENATION", "CONCATENATION")
-def merge_concats(graph: Graph, inner: Op, outer: Op) -> Declined | None:
+def merge_concats(graph: Graph, inner: Op, outer: Op) -> str | None:
     """A concatenation of a concatenation becomes one.
 
     t = CONCATENATION(a, b)   y = CONCATENATION(t, c)
     becomes   y = CONCATENATION(a, b, c)
     """
     if concat_axis(inner) != concat_axis(outer):
-        return Declined("they concatenate along different axes")
+        return "they concatenate along different axes"
     place = outer.inputs.index(inner.output)
     before, after = outer.inputs[:place], outer.inputs[place + 1 :]
     if inner.output in after:
-        return Declined("its result is taken more than once")
+        return "its result is taken more than once"
     graph.set_inputs(outer, (*before, *inner.inputs, *after))
     graph.remove(inner)
     return None
 
 
 @graph_rewrite()
-def drop_identity(graph: Graph, target: Target) -> Iterator[Attempt]:
+def drop_identity(graph: Graph, target: Target) -> Attempts:
     """Operators that return their input unchanged are removed.
 
     y = RESHAPE(x)   with the shape of x:   readers of y read x

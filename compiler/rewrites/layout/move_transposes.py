@@ -22,14 +22,14 @@ from ...ops.reduce import REDUCTIONS
 from ...ops.softmax import softmax_axis
 from ...ops.transpose import permutation
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .border import Border, Region, connected
 from .fold_transposes import keeps_order
 from .permutable import images, is_permutable, permuted_attrs, permuted_constants
 
 
 @graph_rewrite()
-def move_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
+def move_transposes(graph: Graph, target: Target) -> Attempts:
     """Until nothing improves: a region that was permuted may now be next to another transpose."""
     moved = True
     while moved:
@@ -41,7 +41,8 @@ def move_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
             moved = True
             yield attempt
             border.apply()
-    yield from declined
+    for attempt in declined:
+        yield attempt
 
 
 def _candidates(graph: Graph, lanes: int) -> Iterator[tuple[Attempt, _Border]]:

@@ -7,17 +7,17 @@ Results do not change by a single bit.
 """
 
 from ...ir import Graph, Op, Tensor
-from ..rewrite import Declined, rewrite
+from ..rewrite import rewrite
 
 REPEATING = ("BROADCAST_TO", "MIRROR_PAD", "RESIZE_NEAREST_NEIGHBOR", "TILE")
 """Operators whose results consist of elements of their first operand, some of them repeated."""
 
 
 @rewrite(REPEATING, "tflgpu.quantize", backwards=True)
-def quantize_before_moves(graph: Graph, move: Op, quantize: Op) -> Declined | None:
+def quantize_before_moves(graph: Graph, move: Op, quantize: Op) -> str | None:
     source, result = move.operand(0), quantize.output
     if graph.producer(source) is None:
-        return Declined("no kernel computes the floats, which could store bytes instead")
+        return "no kernel computes the floats, which could store bytes instead"
     small = Tensor(f"{result.name}/small", source.shape, result.dtype)
     graph.set_inputs(quantize, (source,))
     graph.set_outputs(quantize, (small,))

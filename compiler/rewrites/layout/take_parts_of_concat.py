@@ -14,27 +14,23 @@ from ...ir import Graph, Op, Tensor, constant
 from ...ops.concat import concat_axis
 from ...ops.slice import SLICES, ranges
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 
 @graph_rewrite()
-def take_parts_of_concat(graph: Graph, target: Target) -> Iterator[Attempt]:
+def take_parts_of_concat(graph: Graph, target: Target) -> Attempts:
     """Of operators that take one block; concatenations that nothing reads then are removed."""
     for op in graph.ops:
         concat = graph.producer(op.operand(0)) if op.name in SLICES else None
         if concat is None or concat.name != "CONCATENATION":
             continue
-        parts = _parts(graph, op, concat)
-        if parts is None:
-            yield Attempt((concat, op), "it takes a part of an operand")
-            continue
+        parts = _parts(graph, op, concat) or []
+        reason = None if parts else "it takes a part of an operand"
         if len(parts) > 1 and _stays(graph, concat):
             reason = "the concatenation stays, and copies of its operands are more launches"
-            yield Attempt((concat, op), reason)
-            continue
-        yield Attempt((concat, op))
-        _read(graph, op, concat, parts)
-        graph.remove_unread([concat])
+        if (yield Attempt((concat, op), reason)):
+            _read(graph, op, concat, parts)
+            graph.remove_unread([concat])
 
 
 def _stays(graph: Graph, concat: Op) -> bool:

@@ -7,28 +7,25 @@ The columns of the result are then slices. Otherwise each of its elements is the
 one, which takes longer than short rows take to multiply.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op, Tensor
 from ...ops.batch_matmul import matrices
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 PAYS = 4
 """How many times the elements of a row of `b` the rows of `a`, times the lanes, must be."""
 
 
 @graph_rewrite()
-def turn_second_matrix(graph: Graph, target: Target) -> Iterator[Attempt]:
+def turn_second_matrix(graph: Graph, target: Target) -> Attempts:
     """For every product with a transposed operand."""
     for op in graph.ops:
-        if op.name == "BATCH_MATMUL" and op.attrs.get("adj_y", False):
-            reason = _reason(op, target)
-            yield Attempt((op,), reason)
-            if reason is None:
-                here = Decomposition(graph, op, target)
-                here.apply(_turned(here))
+        if op.name != "BATCH_MATMUL" or not op.attrs.get("adj_y", False):
+            continue
+        if (yield Attempt((op,), _reason(op, target))):
+            here = Decomposition(graph, op, target)
+            here.apply(_turned(here))
 
 
 def _reason(op: Op, target: Target) -> str | None:

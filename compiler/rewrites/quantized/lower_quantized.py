@@ -10,13 +10,11 @@
 Between two quantized operators the conversions go away, and the centered integers flow.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op
 from ...ops.centered import FROM_CENTERED, TO_CENTERED
 from ...ops.litert_part import LITERT
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite, invalid_operator
+from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 from . import LOWERINGS
 from .lowering import WEIGHTS, Lowering
 
@@ -25,7 +23,7 @@ _OF_BLOCKS = ("EMBEDDING_LOOKUP", "FULLY_CONNECTED")
 
 
 @graph_rewrite(required=True)
-def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
+def lower_quantized(graph: Graph, target: Target) -> Attempts:
     """Lower every quantized operator for which a function is registered.
 
     UnsupportedError where the function has no formula for the operator's types, scales or sizes.

@@ -9,8 +9,6 @@ of tables, and from the types of the model's inputs. What the application, LiteR
 reads stays as it is.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ...ir import WHOLE_BITS, Graph, Tensor, Whole
@@ -19,13 +17,13 @@ from ...ops.base.traits import Range, hull
 from ...ops.centered import TO_CENTERED
 from ...ops.litert_part import LITERT
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 _BITS = tuple(bits for name, bits in WHOLE_BITS.items() if name != "nibbles")
 
 
 @graph_rewrite()
-def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
+def store_integers(graph: Graph, target: Target) -> Attempts:
     """Decide for each float tensor whether it is stored as integers."""
     if not target.device.byte_storage:
         return

@@ -10,23 +10,23 @@ operand, or otherwise only constants that are scalars or have one entry per chan
 from ...ir import Array, Graph, Op
 from ...ops.base.definition import window_of
 from ...ops.elementwise import ELEMENTWISE
-from ..rewrite import Declined, rewrite
+from ..rewrite import rewrite
 
 
 @rewrite("SPACE_TO_BATCH_ND", {"CONV_2D", "DEPTHWISE_CONV_2D"})
-def dilate_conv(graph: Graph, spread: Op, op: Op) -> Declined | None:
+def dilate_conv(graph: Graph, spread: Op, op: Op) -> str | None:
     if op.operand(0) is not spread.output or len(spread.output.shape) != 4:
-        return Declined("the convolution does not read the blocks as its feature map")
+        return "the convolution does not read the blocks as its feature map"
     between, gather = _up_to_gather(graph, op)
     if gather is None:
-        return Declined("no BATCH_TO_SPACE_ND follows")
+        return "no BATCH_TO_SPACE_ND follows"
     block = _pair(spread.constant(1))
     if _pair(gather.constant(1)) != block:
-        return Declined("the block sizes before and after differ")
+        return "the block sizes before and after differ"
     window = window_of(op)
     assert window is not None
     if (window.stride_y, window.stride_x, window.dilation_y, window.dilation_x) != (1, 1, 1, 1):
-        return Declined("the convolution has a stride or dilation")
+        return "the convolution has a stride or dilation"
     padded, cropped = spread.constant(2).tolist(), gather.constant(2).tolist()
     inner = ((window.top, window.bottom), (window.left, window.right))
     padding = tuple(
@@ -37,7 +37,7 @@ def dilate_conv(graph: Graph, spread: Op, op: Op) -> Declined | None:
         for axis in (0, 1)
     )
     if any(size < 0 for pair in padding for size in pair):
-        return Declined("the crops exceed the padding")
+        return "the crops exceed the padding"
     dilation = {"dilation_h_factor": block[0], "dilation_w_factor": block[1]}
     op.attrs = {**op.attrs, **dilation, "padding": padding}
     result, last = gather.output, between[-1] if between else op

@@ -18,7 +18,6 @@ heads (arXiv 2003.02436) mix so the scores of attention:
               y = RESHAPE(s) new_shape=(1,4,49,49)
 """
 
-from collections.abc import Iterator
 from math import prod
 
 from ...ir import Graph, Op, Tensor
@@ -28,11 +27,11 @@ from ...ops.softmax import softmax_axis
 from ...ops.transpose import permutation
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 
 @graph_rewrite()
-def multiply_from_left(graph: Graph, target: Target) -> Iterator[Attempt]:
+def multiply_from_left(graph: Graph, target: Target) -> Attempts:
     """After each transpose that makes the channels the last axis."""
     for transpose in graph.ops:
         axis = _channels(transpose) if transpose in graph else None

@@ -8,21 +8,19 @@
 Gain and offset are behind the second reshape, or, as Keras has them, before it.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
 from ...ops.normalization import NAME, shape_normalized
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 AFFINE = ("ADD", "MUL", "SUB")
 """What gains and offsets are applied by."""
 
 
 @graph_rewrite()
-def normalize_groups(graph: Graph, target: Target) -> Iterator[Attempt]:
+def normalize_groups(graph: Graph, target: Target) -> Attempts:
     """Of rows that become others."""
     for op in graph.ops:
         before = graph.producer(op.operand(0)) if op.name == NAME else None
@@ -34,8 +32,7 @@ def normalize_groups(graph: Graph, target: Target) -> Iterator[Attempt]:
             continue
         ragged = target.on_processor and source.shape[-1] % target.lanes
         reason = f"rows of {source.shape[-1]} elements are not whole slices" if ragged else None
-        yield Attempt((before, op, *steps), reason)
-        if reason is None:
+        if (yield Attempt((before, op, *steps), reason)):
             here = Decomposition(graph, steps[-1], target)
             here.apply(_build(here, before, [op, *steps[:-1]]))
 

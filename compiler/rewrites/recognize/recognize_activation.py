@@ -6,12 +6,12 @@ Expressions are not compared operator by operator. Everything that depends on x 
 a polynomial in x and in functions of such polynomials, which is looked up in a table.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...ir import Graph, Op, Tensor
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .region import leading_to, remove_region, used_elsewhere
 
 _SIZE = "ABS(1 x)"
@@ -60,7 +60,7 @@ Polynomial = dict[tuple[str, ...], float]
 
 
 @graph_rewrite()
-def recognize_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
+def recognize_activation(graph: Graph, target: Target) -> Attempts:
     """For every value that at least two operators read."""
     # In reverse, since an activation may contain another, which must be recognized first.
     for op in reversed(graph.ops):
@@ -70,7 +70,7 @@ def recognize_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
         yield from _recognize(graph, tensor)
 
 
-def _recognize(graph: Graph, x: Tensor) -> Iterator[Attempt]:
+def _recognize(graph: Graph, x: Tensor) -> Attempts:
     if x.dtype != "float32" or len(graph.consumers(x)) < 2:
         return
     known: dict[Tensor, Polynomial] = {x: {("x",): 1.0}}
@@ -88,9 +88,7 @@ def _recognize(graph: Graph, x: Tensor) -> Iterator[Attempt]:
         if found is None:
             continue
         region = leading_to(graph, op, opened)
-        reason = used_elsewhere(graph, region, op)
-        yield Attempt(region, reason)
-        if reason is None:
+        if (yield Attempt(region, used_elsewhere(graph, region, op))):
             name, attrs = found
             remove_region(graph, region)
             graph.add(Op(name, (x,), (op.output,), dict(attrs), op.index))

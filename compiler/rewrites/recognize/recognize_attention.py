@@ -18,7 +18,6 @@ A factor for each head, such as t = MUL(s: [4,9,7], f: [4,1,1]), multiplies the 
 Scores may also be replaced where a condition holds: u = SELECT_V2(hidden, -inf, t).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
@@ -32,7 +31,7 @@ from ...ops.elementwise import is_literal
 from ...ops.softmax import softmax_axis
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .attention_masks import Mask, hiding, number, sum_of_masks
 from .attention_operands import Operand, four_axes, operand_of, part_of, without_ones
 from .moved_elements import followers, sources
@@ -72,7 +71,7 @@ class Attention:
 
 
 @graph_rewrite()
-def recognize_attention(graph: Graph, target: Target) -> Iterator[Attempt]:
+def recognize_attention(graph: Graph, target: Target) -> Attempts:
     """For every product of matrices whose first operand comes from a softmax of another."""
     for second in graph.ops:
         scores = _scores(graph, second) if second in graph else None

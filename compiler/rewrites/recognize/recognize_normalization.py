@@ -10,7 +10,6 @@ which must be x r g - m r g plus terms without r. RMS normalization has no m. Ga
 they constants or not, remain separate operators. Statistics may be those of x in another shape.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from ...ops.normalization import NAME
 from ...ops.reduce import axes
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, also_used, graph_rewrite
+from ..rewrite import Attempt, Attempts, also_used, graph_rewrite
 from .region import leading_to, used_elsewhere
 from .regrouped import Regrouped, regrouped
 
@@ -92,7 +91,7 @@ class Normalization:
 
 
 @graph_rewrite()
-def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
+def recognize_normalization(graph: Graph, target: Target) -> Attempts:
     """For every mean of squares."""
     for op in graph.ops:
         squared = _squared(graph, op) if op in graph and op.name == "MEAN" else None

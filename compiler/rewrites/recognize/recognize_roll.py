@@ -7,18 +7,16 @@ Swin transformers (arXiv 2103.14030) shift their windows along rows and then alo
 is one roll.
 """
 
-from collections.abc import Iterator
-
 from ...ir import Graph, Op
 from ...ops.concat import concat_axis
 from ...ops.slice import SLICES, ranges
 from ...ops.tile_and_broadcast import ROLL
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 
 
 @graph_rewrite()
-def recognize_roll(graph: Graph, target: Target) -> Iterator[Attempt]:
+def recognize_roll(graph: Graph, target: Target) -> Attempts:
     """In execution order, so that each roll is joined with the one before it."""
     for op in graph.ops:
         halves = _halves(graph, op) if op.name == "CONCATENATION" else None

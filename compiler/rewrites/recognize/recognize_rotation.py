@@ -9,7 +9,6 @@ before the rows, that is done after the rotation instead: attention then reads h
 channels, as a projection computes them.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +21,7 @@ from ...ops.rotation import NAME
 from ...ops.slice import SLICES
 from ...target import Target
 from ..decompose.decomposition import Decomposition
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, Attempts, graph_rewrite
 from .moved_elements import LARGEST, moved
 from .region import used_elsewhere
 
@@ -41,7 +40,7 @@ class Rotation:
 
 
 @graph_rewrite()
-def recognize_rotation(graph: Graph, target: Target) -> Iterator[Attempt]:
+def recognize_rotation(graph: Graph, target: Target) -> Attempts:
     """For every sum and concatenation that ends a rotation by computed or constant angles."""
     for op in graph.ops:
         if op not in graph or op.epilogue or op.output.dtype not in FLOATS:
@@ -52,9 +51,7 @@ def recognize_rotation(graph: Graph, target: Target) -> Iterator[Attempt]:
         axis = _row_axis(found)
         if axis is None:
             continue
-        reason = used_elsewhere(graph, found.region, op)
-        yield Attempt(found.region, reason)
-        if reason is None:
+        if (yield Attempt(found.region, used_elsewhere(graph, found.region, op))):
             here = Decomposition(graph, op, target)
             here.apply(_build(here, found, axis))
 

@@ -6,7 +6,7 @@ becomes   y = SOFTMAX(x) beta=1.0 axis=3                 where axis is that of t
 
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops.reduce import axes
-from ..rewrite import Declined, rewrite
+from ..rewrite import rewrite
 from .region import leading_to, remove_region, used_elsewhere
 
 LONG_LINE = 1024
@@ -15,21 +15,21 @@ FEW_LINES = 256
 
 
 @rewrite("SUM", "DIV")
-def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
+def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> str | None:
     powers = total.operand(0)
     exponential = graph.producer(powers)
     if exponential is None or exponential.name != "EXP":
-        return Declined("the sum is not of exponentials")
+        return "the sum is not of exponentials"
     if quotient.operand(0) is not powers or quotient.operand(1) is not total.output:
-        return Declined("the exponentials are not divided by their sum")
+        return "the exponentials are not divided by their sum"
     if len(axes(total)) != 1 or total.output.shape != _reduced(powers, axes(total)):
-        return Declined("the sum is not over a single axis, or does not keep it")
+        return "the sum is not over a single axis, or does not keep it"
     if _few_long_lines(powers, axes(total)[0]):
-        return Declined("its few long lines across rows keep a device less busy than the steps")
+        return "its few long lines across rows keep a device less busy than the steps"
     values, shifting = _unshifted(graph, exponential.operand(0), axes(total))
     region = leading_to(graph, quotient, [exponential, total, quotient, *shifting])
     if reason := used_elsewhere(graph, region, quotient):
-        return Declined(reason)
+        return reason
     attrs = {"beta": 1.0, "axis": axes(total)[0]}
     remove_region(graph, region)
     graph.add(Op("SOFTMAX", (values,), (quotient.output,), attrs, quotient.index))

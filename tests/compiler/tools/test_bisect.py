@@ -1,6 +1,6 @@
 """Bisection names the rewrite that changes results; `explain --dump` writes every graph."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.ir import Array, Graph, constant
 from tflgpu.compiler.ops.base import definition
 from tflgpu.compiler.rewrites import LOWER, PIPELINE
-from tflgpu.compiler.rewrites.rewrite import Attempt, graph_rewrite
+from tflgpu.compiler.rewrites.rewrite import Attempt, Attempts, graph_rewrite
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools import bisect as bisection
 from tflgpu.compiler.tools.bisect import bisect
@@ -33,7 +33,7 @@ def feed(inputs: Sequence[TensorInfo]) -> Mapping[str, Array]:
 
 
 @graph_rewrite()
-def worsen(graph: Graph, target: Target) -> Iterator[Attempt]:
+def worsen(graph: Graph, target: Target) -> Attempts:
     """A wrong rewrite, which adds to the bias."""
     for op in graph.ops:
         if op.name == "CONV_2D":
