@@ -1,6 +1,6 @@
 """The position of a work-item in the output."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from ..ir import Shape
 from ..language.expression import Expression, Operand, expression
@@ -15,6 +15,7 @@ class Position:
     row: Operand = 0
     column: Operand = 0
     slice: Operand = 0
+    _: KW_ONLY
     index: Operand = 0
     lanes: int = 0
     """How many elements of a row follow from the flat index on; 0 for that element alone."""

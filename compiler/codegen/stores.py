@@ -1,7 +1,7 @@
 """The stores that templates ask for, which run the operator's epilogue on what they store."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..accessors import Position
@@ -44,47 +44,31 @@ class Stores:
         chain.compute(ops, operands, {})
         return body(*chain.statements)
 
-    def write(
-        self, value: Operand, batch: Operand, row: Operand, column: Operand, slice: Operand
-    ) -> Statements:
-        """The statements that store a slice to which the epilogue has already been applied."""
-        return self._output.write(Position(batch, row, column, slice), expression(value))
+    def write(self, value: Operand, *place: Operand) -> Statements:
+        """The statements that store a slice at its place, without the epilogue."""
+        return self._output.write(Position(*place), expression(value))
 
     def store(
-        self,
-        value: Operand | None,
-        batch: Operand,
-        row: Operand,
-        column: Operand,
-        slice: Operand,
-        beside: Sequence[Operand] = (),
+        self, value: Operand | None, *place: Operand, beside: Sequence[Operand] = ()
     ) -> Statements:
         """The statements that run the epilogue on a slice and store it.
 
         With `value` None the slice is computed by the operator itself, which is elementwise.
         `beside` are further results of its core, which the epilogue reads.
         """
-        return self._stored(value, FLOATS, Position(batch, row, column, slice), beside=beside)
+        return self._stored(value, FLOATS, Position(*place), beside=beside)
 
-    def store_joined(
-        self,
-        values: Sequence[Operand],
-        batch: Operand,
-        row: Operand,
-        column: Operand,
-        slice: Operand,
-    ) -> Statements:
+    def store_joined(self, values: Sequence[Operand], *place: Operand) -> Statements:
         """The statements for slices of neighbouring pixels, as many as are stored at once."""
         output, result = self._output, Name(RESULT, FLOATS)
         assert output.join
         joined = Declare(self._target.language.element(output.stored, output.lanes), "joined")
-        parts = []
+        parts, first = [], Position(*place)
         for number, value in enumerate(values):
-            place = Position(batch, row, column + number, slice)
-            part = output.join.part(output.memory, number, output.keep_tail(place, result))
-            parts.append(Copy(self._stored(value, FLOATS, place, body(part)), repeated=True))
-        first = output.place(Position(batch, row, column, slice))
-        index = first >> output.together.bit_length() - 1
+            at = replace(first, column=first.column + number)
+            part = output.join.part(output.memory, number, output.keep_tail(at, result))
+            parts.append(Copy(self._stored(value, FLOATS, at, body(part)), repeated=True))
+        index = output.place(first) >> output.together.bit_length() - 1
         whole = Assign(Element(Name(output.array), index), "=", Name("joined"))
         return body(joined, *parts, whole)
 
@@ -150,7 +134,6 @@ class Stores:
         return body(*chain.statements, *last.items)
 
     def _holds(self, value: Expression, kind: str) -> bool:
-        """Whether a value is a variable of a type."""
         names = (
             self._target.language.name_of(each, self._target.lanes) for each in (value.type, kind)
         )

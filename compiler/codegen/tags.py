@@ -21,7 +21,6 @@ JINJA = {
     *("for", "endfor", "if", "elif", "else", "endif", "block", "endblock", "extends"),
     *("macro", "endmacro", "call", "endcall", "from", "import", "include", "set", "endset", "do"),
 }
-"""The tags that templates have from jinja2."""
 
 ASSIGN = "assign"
 """The tag of an assignment, which templates leave out."""
@@ -127,8 +126,7 @@ class StatementTags(Extension):
         condition = parser.free_identifier()
         found: list[nodes.Node] = [nodes.Assign(condition, parser.parse_expression())]
         body = parser.parse_statements(("name:else", "name:end"))
-        then = _if_any(parser, condition, "FALSE", body, found)
-        bodies = [then]
+        bodies = [_if_any(parser, condition, "FALSE", body, found)]
         if next(parser.stream).value == "else":
             body = parser.parse_statements(("name:end",), drop_needle=True)
             bodies.append(_if_any(parser, condition, "TRUE", body, found))

@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ModelError
 from ...ir import Tensor
 from ...ops.logic import DIRECTIONS, direction, in_total_order
 from .decomposition import Decomposition, decomposes
 
 SMALL = frozenset(("int8", "int16", "uint8"))
-"""The integers that comparisons take as int32."""
 
 
 @decomposes("ADD_N")
@@ -54,10 +52,7 @@ def embedding_lookup(here: Decomposition) -> Tensor:
     """A GATHER along the table's first axis."""
     ids, table, rows = here.op.operand(0), here.op.operand(1), here.op.output
     if rows.dtype != table.dtype:
-        raise ModelError(
-            f"operator {here.op.index} {here.op.name}: its result is {rows.dtype}, but its table "
-            f"is {table.dtype}"
-        )
+        raise here.op.invalid(f"its result is {rows.dtype}, but its table is {table.dtype}")
     return here.add("GATHER", table, ids, axis=0, batch_dims=0)
 
 
@@ -88,9 +83,7 @@ def local_response_normalization(here: Decomposition) -> Tensor:
     """
     x, attrs = here.op.operand(0), here.op.attrs
     if len(x.shape) != 4:
-        raise ModelError(
-            f"operator {here.op.index} {here.op.name}: input {list(x.shape)} must have rank 4"
-        )
+        raise here.op.invalid(f"input {list(x.shape)} must have rank 4")
     channels = np.arange(x.shape[3])
     near = np.abs(channels[:, None] - channels) <= int(attrs.get("radius", 0))
     weights = here.constant(near[:, None, None, :] * np.float32(attrs.get("alpha", 0.0)))
@@ -138,10 +131,8 @@ def fake_quant(here: Decomposition) -> Tensor:
     least, most = (np.float32(attrs.get(name, 0.0)) for name in ("min", "max"))
     last = np.float32(2 ** int(attrs.get("num_bits", 0)) - 1)
     if not least <= 0 <= most or least == most or last < 1 or attrs.get("narrow_range", False):
-        raise ModelError(
-            f"operator {here.op!r}: its range is narrow, or not one of numbers around 0: "
-            f"{least} to {most}"
-        )
+        reason = "its range is narrow, or not one of numbers around 0"
+        raise here.op.invalid(f"{reason}: {least} to {most}")
     scale = (most - least) / last
     zero = np.clip(np.floor(-least / scale + np.float32(0.5)), 0, last)
     options: dict[str, Any] = {
