@@ -53,7 +53,6 @@ def _each_shapes(options: Options) -> Iterator[Options]:
 
 
 def _only(options: Options, signature: Signature, several: Collection[Signature]) -> Options:
-    """The options for one of several signatures."""
     inputs = {item.key: item.inputs for item in several}
     outputs = {item.key: item.outputs for item in several}
     names = [(item.inputs, item.outputs) for item in several]

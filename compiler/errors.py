@@ -38,7 +38,6 @@ class Finding:
     operator: str
     """Its TFLite name, such as CONV_2D."""
     reason: str
-    """What is unsupported about it."""
     advice: str = ""
     """What to do about it; "" if nothing helps."""
     unsafe: bool = False

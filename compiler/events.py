@@ -12,7 +12,6 @@ class Event:
     rewrite: str
     """Its name, as `--disable-pass` takes it; `place_views` of a view."""
     operators: tuple[str, ...]
-    """Index and name of each matched operator."""
     reason: str | None
     """Why it was declined; None if it was applied."""
 

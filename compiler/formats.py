@@ -34,14 +34,12 @@ class PictureFormat:
     """A picture of bytes, row-major: [batch, height, width, channels]."""
 
     kind: str
-    """One of `PICTURES`."""
     size: tuple[int, int] | None = None
     """Width and height in pixels; None for those of the model's tensor."""
     crop: str = ""
     """center: only the largest part in the middle that has the model's aspect ratio is read, or
     without a resize that of the model's size."""
     resize: str = ""
-    """One of `RESIZES`."""
     mean: tuple[float, ...] = ()
     """The model's values are (byte - mean) / std; one number or one for each channel."""
     std: tuple[float, ...] = ()
@@ -60,7 +58,6 @@ class ScoresFormat:
     """Scores along the last axis: their softmax, or the position of the greatest."""
 
     kind: str
-    """One of `SCORES`."""
 
 
 OutputFormat = PictureFormat | ScoresFormat

@@ -92,10 +92,7 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
 
 
 def fitting(options: Options, attempt: Callable[[Unfit], T]) -> T:
-    """What an attempt returns, made again if kernels do not fit the device.
-
-    UnfitKernelError if LiteRT may not run their operators.
-    """
+    """What an attempt, repeated for unfit kernels, returns (UnfitKernelError without LiteRT)."""
     unfit: dict[int, Finding] = {}
     while True:
         try:

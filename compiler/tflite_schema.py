@@ -104,8 +104,6 @@ _SHARED_TABLES = {
 
 @dataclass(frozen=True)
 class Field:
-    """A field of an option table."""
-
     accessor: str
     """Its name in the generated code, such as StrideW."""
     key: str
@@ -174,7 +172,6 @@ def operator_code(name: str) -> tuple[int, str | None]:
 
 
 def refers_to_subgraph(key: str) -> bool:
-    """Whether an option holds the index of a subgraph."""
     return key == "subgraph" or key.endswith("_subgraph_index")
 
 

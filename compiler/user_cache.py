@@ -105,10 +105,7 @@ def load_or_compile(folder: Path, load: Callable[[Path], T], compile: Callable[[
 
 
 def for_attached_device(options: Options) -> Options:
-    """The options for the first target that has the device they name (DeviceError).
-
-    OpenCL comes first, then OpenGL, then WebGPU.
-    """
+    """The options for the named device's first target: OpenCL, OpenGL, WebGPU (DeviceError)."""
     errors = []
     targets: tuple[TargetName, ...] = ("opencl", "glsl", "wgsl")
     for target in targets:

@@ -37,12 +37,10 @@ class Accessor(ABC):
 
     @property
     def array(self) -> str:
-        """Name of the kernel's parameter."""
         return self.memory.name
 
     @property
     def lanes(self) -> int:
-        """Lanes of a slice."""
         return self.memory.lanes
 
     @property
@@ -57,7 +55,6 @@ class Accessor(ABC):
 
     @property
     def with_sign(self) -> bool:
-        """Whether its bytes have a sign."""
         return self.codec.with_sign
 
     @property

@@ -73,7 +73,6 @@ def accessor(
 
 
 def _numbers(tensor: Tensor, target: Target, zero_point: int | None, element: str) -> Numbers:
-    """The codec of a row-major tensor of single elements."""
     narrow = element_dtype(tensor) if element_bytes(tensor) < WORD else ""
     codec = Packed if narrow and target.language.packs_bytes else Numbers
     return codec(element, zero_point, narrow)

@@ -75,7 +75,6 @@ class Linear(Accessor):
         return self.based(index // self.run * self.pitch + index % self.run)
 
     def offset(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
-        """The index in the array of one channel of one pixel."""
         batches, *sizes = bhwc(self.shape)
         extents = spread(sizes, self.run, self.pitch) if self.run else sizes
         coordinates = zip((row, column, channel), sizes, strict=True)
@@ -92,7 +91,6 @@ class Linear(Accessor):
         return self.codec.at(self.memory, place)
 
     def element_at(self, place: Operand) -> Expression:
-        """The element at an index of the array."""
         return self.codec.load(self.memory, place)
 
     def set_element(self, place: Operand, value: Operand) -> Statements:
@@ -116,7 +114,6 @@ class Linear(Accessor):
         return body(self.codec.save_lanes(self.memory, place, value))
 
     def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
-        """One channel of one pixel."""
         return self.element_at(self.offset(batch, row, column, channel))
 
     def coordinates(self, index: Expression) -> tuple[Expression, ...]:
@@ -133,10 +130,7 @@ class Linear(Accessor):
         return self.element_of(pixel, slice * self.lanes + lane)
 
     def word(self, pixel: Operand, slice: Operand, number: Operand) -> Expression:
-        """Four bytes of the pixel at that index as one integer, as if the tensor were sliced.
-
-        Those beyond the last of fewer channels are 0.
-        """
+        """Four bytes of a pixel, at its index, as one integer; 0 beyond the last channel."""
         if self.channels < 4:
             return self.memory.call("part_of_word_at", pixel, self.channels, kind=INT)
         return self.memory.call("word_at", pixel, slice * self.lanes + number * 4, kind=INT)
@@ -151,7 +145,6 @@ class Linear(Accessor):
         return self.codec.load_from(self.memory, start, offset)
 
     def read(self, index: Operand) -> Expression:
-        """The element at a flat index of the tensor."""
         return self.element_at(self.element_index(index))
 
     def assign(self, index: Operand, value: Operand) -> Statements:

@@ -16,10 +16,8 @@ class Buffer:
     """An array that a parameter of the kernel points to."""
 
     name: str
-    """Name of the parameter."""
     language: Language
     lanes: int
-    """Lanes of a slice."""
     used: set[str] = field(default_factory=set, compare=False, repr=False)
     """Collects the names of the intrinsics that accesses call."""
 
@@ -37,11 +35,9 @@ class Buffer:
         return intrinsic
 
     def call(self, intrinsic: str, *arguments: Operand, kind: str = FLOAT) -> Expression:
-        """The call of an intrinsic with the array."""
         return Call(self.called(intrinsic), self.variable, *arguments, type=kind)
 
     def element(self, index: Operand, kind: str = FLOAT) -> Expression:
-        """The element at an index."""
         return Element(self.variable, index, kind)
 
     def near(self, start: Operand, offset: Operand, kind: str) -> Expression:

@@ -14,10 +14,7 @@ from .sliced import Sliced, Slices
 
 @dataclass(frozen=True)
 class SlicesOfRows(Sliced):
-    """A row-major tensor of floats of which each element of the array is a slice.
-
-    This takes whole slices, as otherwise their elements would not be aligned.
-    """
+    """Row-major floats whose array elements are slices, which are whole so as to be aligned."""
 
     row_major = True
 

@@ -127,7 +127,6 @@ class Sliced(Slices):
         return self if pairs is None or whole % 2 else replace(self, codec=pairs)
 
     def at(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
-        """The index of a slice in the array."""
         return self.nest(batch, slice, row, column)
 
     def place(self, position: Position) -> Expression:
@@ -137,18 +136,15 @@ class Sliced(Slices):
         return self.slice_at(self.at(batch, row, column, slice))
 
     def slice_at(self, index: Operand) -> Expression:
-        """The slice at an index of the array."""
         return self.codec.load(self.memory, index)
 
     def lane_at(self, index: Operand, lane: Operand) -> Expression:
-        """One lane of the slice at an index of the array."""
         return self.codec.lane(self.memory, index, lane)
 
     def assign(self, index: Operand, value: Operand) -> Statements:
         return body(self.codec.save(self.memory, index, value))
 
     def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
-        """One channel of one pixel."""
         if self.slices == 1:
             return self.lane_at(self.at(batch, row, column, 0), channel)
         slice, lane = channel // self.lanes, channel % self.lanes
@@ -163,7 +159,6 @@ class Sliced(Slices):
         return self.lane_at(self._further(pixel, slice), lane)
 
     def slice_of(self, pixel: Operand, slice: Operand) -> Expression:
-        """A slice of the pixel at that index."""
         return self.slice_at(self._further(pixel, slice))
 
     def word(self, pixel: Operand, slice: Operand, number: Operand) -> Expression:

@@ -100,7 +100,6 @@ def _rival(rival: Rival | str | None) -> dict[str, Any] | None:
 
 
 def _kernels(result: Benchmark) -> Listing:
-    """All kernels, each with its number."""
     total = sum(kernel.seconds for kernel in result.kernels)
     dispatches = result.plan.dispatches
     columns = (

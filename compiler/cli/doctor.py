@@ -58,8 +58,6 @@ WIDEST = sorted({"avx512_vnni", "avx512f", "avx2", "sse4_2", "asimd"})
 
 @dataclass(frozen=True)
 class Item:
-    """A line of the report."""
-
     name: str
     found: str
     """The version, path or verdict; empty if it is missing."""

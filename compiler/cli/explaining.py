@@ -57,10 +57,7 @@ def explain(model: Path, options: Options, dump: Path | None, everything: bool) 
 
 
 def _grouped(events: Iterable[Event], most: int | None) -> list[tuple[str, str | None, int, str]]:
-    """(rewrite, reason, count, operators) of the events, by rewrite and reason, in order.
-
-    At most so many operators are named, or all of them.
-    """
+    """(rewrite, reason, count, operators) in order; at most so many operators are named, or all."""
     groups: dict[tuple[str, str | None], list[str]] = {}
     for event in events:
         groups.setdefault((event.rewrite, event.reason), []).append(" + ".join(event.operators))

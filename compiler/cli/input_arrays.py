@@ -195,7 +195,6 @@ def picture_inputs(plan: Plan) -> list[str]:
 
 
 def is_picture(source: str) -> bool:
-    """Whether a source is a picture."""
     return source != RANDOM and Path(source).suffix != ".npy"
 
 

@@ -15,7 +15,6 @@ from .paths import DeviceName, FilePath
 def parse_choice(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, tuple[int, ...]]:
-    """The shapes of one choice, by name."""
     pairs = parse_shapes(context, parameter, values)
     if len(dict(pairs)) < len(pairs):
         raise click.BadParameter("an input is named twice; give one choice of shapes")
@@ -33,7 +32,6 @@ def parse_numbers(
 
 
 def parse_list(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Names separated by commas."""
     return tuple(filter(None, (name.strip() for name in (value or "").split(","))))
 
 

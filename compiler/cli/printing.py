@@ -133,8 +133,6 @@ def properties(title: str, rows: Sequence[tuple[object, ...]], *headings: str) -
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command answers."""
-
     values: Mapping[str, Any]
     """The members of the JSON object. Listings among them are lists of objects."""
     shown: Sequence[Listing | str] | None = None
@@ -194,7 +192,6 @@ def memory_of(plan: Plan) -> str:
 
 
 def count_of(models: Sequence[object]) -> str:
-    """The number of compiled models."""
     return f"{len(models)} compiled model{'s' * (len(models) != 1)}"
 
 

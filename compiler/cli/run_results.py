@@ -31,8 +31,6 @@ CLASSES = (Column("label", "class"), Column("score", "score", text="{:.6g}", rig
 
 @dataclass
 class RunResult:
-    """The results of a run, in words."""
-
     device: DeviceInfo
     plan: Plan
     outputs: list[dict[str, Any]]
@@ -52,7 +50,6 @@ class RunResult:
     """The file of --trace."""
 
     def answer(self) -> Answer:
-        """Them as tables and for programs."""
         title = f"Outputs, computed on {computed_on(self.plan, self.device.name)}"
         litert = "Operators on LiteRT; `tflgpu explain MODEL --fallback litert` says why"
         ranked = "Most probable" if self.probable else "Highest scores, which are no probabilities"

@@ -147,10 +147,7 @@ class Inputs:
 
 
 def _chosen(session: Session, wanted: Wanted, values: Sequence[str]) -> Session:
-    """The session for a signature, by default the first, and for input shapes (InputError).
-
-    By default the shapes are those of the arrays given.
-    """
+    """The session for a signature, or the first, and for shapes, or the arrays' (InputError)."""
     shapes, signature = wanted.shapes, wanted.signature
     session = session if signature is None else session.with_signature(signature)
     if len(session.input_shapes) == 1 and not shapes:

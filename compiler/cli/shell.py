@@ -174,7 +174,6 @@ class Program(click.Group):
 
 
 def warn(message: str) -> None:
-    """Print a warning on stderr."""
     click.echo(f"warning: {printable_lines(message)}", err=True)
 
 

@@ -108,10 +108,7 @@ def search_here(
     tolerance: float,
     show: Progress,
 ) -> list[Searched]:
-    """Tune models on attached devices, each with each of the options.
-
-    A model that cannot be compiled stops no other.
-    """
+    """Tune each model with each of the options here; one that cannot be compiled stops no other."""
     tables = [Path(each.tuning) if each.tuning else table_path(cache, each) for each in options]
     found = []
     for model in models:

@@ -81,10 +81,7 @@ def model_for(
 
 
 def _fitting_shapes(graph: Graph, values: Sequence[str]) -> dict[str, Shape]:
-    """Shapes for the inputs whose sizes a model leaves open: those of the arrays and pictures.
-
-    A note says which were taken of pictures.
-    """
+    """The shapes of arrays and, with a note, of pictures for inputs whose sizes are left open."""
     found: dict[str, Shape] = {}
     open_sizes = {
         name: tensor

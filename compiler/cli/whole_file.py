@@ -15,10 +15,7 @@ def check_folders(*paths: Path | None) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, or replace it (Failure).
-
-    If that fails, as on a full disk, an earlier file stays and no truncated one is left.
-    """
+    """Write or replace a file, whole or not at all (Failure), even if the disk is full."""
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(content)  # a pipe or a device

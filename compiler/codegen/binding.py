@@ -30,13 +30,10 @@ from .kernel_functions import KernelFunctions
 
 CONSTANTS = "constants"
 EARLY = "early"
-"""Name of the parameter for an early output."""
 
 
 @dataclass
 class Argument:
-    """What is bound to one parameter of the kernel."""
-
     tensor: Tensor | None
     """None for the array of constants."""
     writes: bool
@@ -62,21 +59,17 @@ class Binding:
     joint: Mapping[Tensor, int] = field(default_factory=dict)
     """The number of the argument of each tensor, where one is bound once for all that it holds."""
     used: set[str] = field(default_factory=set)
-    """The intrinsics that the kernel calls."""
     roles: dict[str, Accessor] = field(default_factory=dict)
-    """The accessor of each role of the launch."""
     arguments: list[Argument] = field(default_factory=list)
     """The arguments in the order of the kernel's parameters."""
     arrays: list[Constant] = field(default_factory=list)
     """The contents of the constants, one array each."""
     contents: list[tuple[str, int]] = field(default_factory=list)
-    """Name and start of each constant."""
     taken: int = 0
     """Size of the constants so far, in slices, or in floats if the kernel computes row-major."""
     operands: dict[Tensor, Accessor] = field(default_factory=dict)
     """The accessor of each tensor the epilogue reads."""
     early: dict[Tensor, Accessor] = field(default_factory=dict)
-    """The accessor of each early output."""
     halved: bool = False
     """Whether the constants are stored in half precision."""
     half: bool = False
@@ -88,16 +81,12 @@ class Binding:
         return self.implementation.operands == SLICED
 
     def functions(self, slices: bool) -> KernelFunctions:
-        """The functions of slices or of single elements."""
         use = Use(self.used, slices=slices, keep_nan=self.target.nan == "keep")
         lanes = self.target.lanes
         return KernelFunctions(self.target.language, use, lanes if slices else 0, lanes > 4)
 
     def bind(self, op: Op) -> None:
-        """Bind what the core reads, what the epilogue reads, the constants, and what is written.
-
-        Unreachable if the kernel cannot access a tensor with its layout.
-        """
+        """Bind what core and epilogue read, the constants, and what is written (Unreachable)."""
         self.halved = halves_constants(op, self.launch, self.target)
         self.half = computes_in_half(op, self.launch, self.implementation, self.target)
         # This is the order of the kernel's parameters. The constants come after the epilogue's
@@ -205,10 +194,7 @@ class Binding:
         self.operands[tensor] = self.roles[role].widened()
 
     def _next_operand(self) -> str:
-        """What the kernel calls the next tensor that only the epilogue reads.
-
-        The first one is x if the core reads none.
-        """
+        """What the kernel calls the next tensor of the epilogue alone: x if the core reads none."""
         first = () if self.launch.reads else ("x",)
         names = chain(first, ("other",), (f"other{number}" for number in count(2)))
         return next(name for name in names if name not in self.roles)
@@ -242,7 +228,6 @@ class Binding:
         return base
 
     def _constants(self, shape: Shape) -> Accessor:
-        """The accessor of a constant of that shape."""
         memory = Buffer(CONSTANTS, self.target.language, self.target.lanes, self.used)
         if not self.sliced:
             return Linear(memory, HalfNumbers() if self.halved else Numbers(), shape)
@@ -260,10 +245,7 @@ class Binding:
         return (1, 1, size // self.target.lanes, self.target.lanes) if self.sliced else (size,)
 
     def _bind_constants(self) -> None:
-        """Add the parameter for the constants, as an image if the device profile says so.
-
-        The accessors handed out for single constants then become images too.
-        """
+        """Add the constants' parameter, whose accessors become images if the profile says so."""
         size = self.taken * (self.target.lanes if self.sliced else 1)
         constants = self._constants(self._in_a_row(size))
         fits = self.taken <= self.target.device.image_texels

@@ -31,8 +31,6 @@ LONGEST_REPETITION = 400
 
 @dataclass(slots=True)
 class Head:
-    """The head of a loop."""
-
     counter: str
     first: Expression
     end: Expression
@@ -143,7 +141,6 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         return found if heads else body(Copy(found))
 
     def as_long_as(condition: Expression, inner: object) -> Statements:
-        """A loop as long as a condition holds."""
         return body(While(condition, body_of(inner)))
 
     return {

@@ -31,7 +31,6 @@ def assigned(target: Expression, sign: str, value: Operand) -> Statements:
 
 
 def variable(value: Operand, name: str) -> Declared:
-    """A variable that changes."""
     known = expression(value)
     statements = body(Declare(known.type, name, value=known))
     return Declared(statements, Name(name, known.type, changes=True))
@@ -47,7 +46,6 @@ def constant(value: Operand, name: str) -> Declared:
 
 
 def called(key: int | str, name: str) -> str:
-    """The name of a variable in a dictionary."""
     return key if isinstance(key, str) else f"{name}{key}"
 
 

@@ -63,7 +63,6 @@ class Chain:
             self._held[tensor] = self._declared(f"beside{number}", self._kind, value)
 
     def _declared(self, name: str, kind: str, value: Expression, remark: str = "") -> Expression:
-        """A further variable."""
         self.statements.append(Declare(kind, name, value=value, remark=remark))
         return Name(name, kind)
 

@@ -38,7 +38,6 @@ class GeneratedLaunch:
     """Constants that it reads in slices whatever that is."""
     rendered: RenderedLaunch
     kernel: int
-    """Index of its kernel."""
     limits: Mapping[Tensor, Sequence[int]]
     """What the indices in each tensor of indices must stay below."""
     sizes: tuple[int, ...] = ()
@@ -46,10 +45,7 @@ class GeneratedLaunch:
 
     @property
     def title(self) -> str:
-        """The operators of the model file that it computes, such as "3 CONV_2D + 4 RELU6".
-
-        An operator that the compiler added, such as a conversion, has its own name.
-        """
+        """The model's operators that it computes, as "3 CONV_2D + 4 RELU6"; else its own name."""
         return " + ".join(map(str, self.op.origins)) or computed(self.op)
 
 
@@ -61,7 +57,6 @@ class Kernels:
     records: tuple[Kernel, ...]
     """The kernels as the plan lists them."""
     sources: Mapping[str, str]
-    """The source of each kernel, by file."""
     comments: Mapping[str, str]
     """The comment at the top of each, by file."""
     host_steps: Mapping[Op, int]

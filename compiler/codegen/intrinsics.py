@@ -69,7 +69,6 @@ def intrinsics() -> dict[str, Intrinsic]:
 
 
 def _entry(name: str, entry: Mapping[str, Any], of_slices: bool = False) -> Intrinsic:
-    """An intrinsic from its entry in the table."""
     texts: dict[str, str] = {name: entry[name] for name in LANGUAGES if name in entry}
     if "every" in entry:
         texts = {"opencl": entry["every"], "glsl": entry["every"]} | texts
@@ -126,7 +125,6 @@ class Use:
         self._used, self._slices, self._keep_nan = used, slices, keep_nan
 
     def function(self, name: str) -> Function:
-        """An intrinsic for expressions."""
         found = getattr(self, name)
         return Function(found, intrinsics()[found].gives if found in intrinsics() else "")
 

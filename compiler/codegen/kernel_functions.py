@@ -57,7 +57,6 @@ class KernelFunctions:
         self._int, self._float = (INTS, FLOATS) if lanes else (INT, FLOAT)
 
     def variable(self, name: str, dtype: str) -> Name:
-        """A variable of float32 or int32."""
         return Name(name, self._int if dtype == "int32" else self._float)
 
     def value(self, formula: Formula, *operands: Expression, **attrs: Any) -> Expression:
@@ -76,7 +75,6 @@ class KernelFunctions:
         return self._converted("int", known, self._int) if known.whole is None else known.whole
 
     def to_float(self, value: Operand) -> Expression:
-        """Floats of integers."""
         return self._converted("float", value, self._float)
 
     def _converted(self, kind: str, value: Operand, type: str) -> Expression:
@@ -85,7 +83,6 @@ class KernelFunctions:
         return Call(self._casts[kind], value, type=type)
 
     def exp(self, value: Operand) -> Expression:
-        """e to a power."""
         return self._quick("quick_exp", "exp")(value)
 
     def decay(self, value: Operand) -> Expression:

@@ -42,8 +42,6 @@ def fill(frame: str, bodies: Iterable[tuple[int, str]]) -> tuple[str, tuple[Body
 
 @dataclass(frozen=True)
 class Parameter:
-    """A buffer or image parameter of a kernel."""
-
     name: str
     element: str
     """Type of its elements."""
@@ -57,7 +55,6 @@ class Parameter:
 
     @property
     def opencl(self) -> str:
-        """Its declaration in OpenCL C."""
         if self.texel:
             return f"__read_only image1d_buffer_t {self.name}"
         access = "" if self.writes else "const "
@@ -72,7 +69,6 @@ class SharedArray:
     """Type of its elements."""
     name: str
     count: int
-    """Number of its elements."""
     bytes: int
 
     def __str__(self) -> str:
@@ -93,13 +89,9 @@ class KernelSource:
     axes: tuple[tuple[int, str], ...]
     """(axis, variable) for each grid axis along which it needs the work-item's index."""
     shared: tuple[SharedArray, ...]
-    """Its local memory."""
     half: bool
-    """Whether it computes in half precision."""
     intrinsics: frozenset[str]
-    """Names of the intrinsics it calls."""
     printed: Printed
-    """The text of the rendered template."""
     hinted: bool
     """Whether its loops have hints for compilers."""
 

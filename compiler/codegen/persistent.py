@@ -80,8 +80,6 @@ def _added(seen: set[int], kernel: int) -> int:
 
 @dataclass(frozen=True)
 class Merged:
-    """A persistent kernel with its source."""
-
     record: Persistent
     kernel: Kernel
     source: str

@@ -41,9 +41,7 @@ class PersistentSource:
 
     kernels: Kernels
     dispatches: Sequence[Dispatch]
-    """All of the plan."""
     first: int
-    """The first dispatch that it computes."""
     end: int
     """The dispatch after the last one."""
     spans: Mapping[str, Argument]

@@ -49,7 +49,6 @@ class RenderedLaunch:
     iterations: int
     """The most rounds that all loops of a work-item make together."""
     why: str
-    """Why tile and work-group were chosen."""
 
 
 def render(

@@ -20,7 +20,6 @@ from .buffer_names import with_buffer_names
 Result = TypeVar("Result")
 
 PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
-"""Debian's package of each tool."""
 LEAST = "vulkan1.0"
 ENVIRONMENTS = {"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT": "vulkan1.1"}
 """The version of Vulkan that has what a device must have, if not the least."""
@@ -91,10 +90,7 @@ def _side_by_side(translate: Callable[[str], Result], files: Iterable[str]) -> d
 
 
 def assemble(source: str, file: str, extensions: Sequence[str] = ()) -> bytes:
-    """Compile a Vulkan compute shader, which needs those extensions of devices, to SPIR-V.
-
-    RenderError that names `file`, ToolError.
-    """
+    """Compile a shader that needs those extensions to SPIR-V (RenderError of `file`, ToolError)."""
     environment = max([ENVIRONMENTS.get(each, LEAST) for each in extensions], default=LEAST)
     with scratch_folder() as folder:
         shader, module = folder / "kernel.comp", folder / "kernel.spv"

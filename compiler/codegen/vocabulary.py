@@ -118,7 +118,6 @@ class Vocabulary:
         return lane(value, number, 4 if value.type in PIXELS else self._target.lanes)
 
     def splat(self, value: Operand, kind: str = FLOATS) -> Expression:
-        """A slice with the same value in every lane."""
         return self.vector([value], kind)
 
     def vector(self, values: Sequence[Operand], kind: str = FLOATS) -> Expression:

@@ -16,10 +16,7 @@ AXES = ("gx", "gy", "gs")
 
 
 class WorkItem:
-    """The coordinates of a work-item, declared only if a template asks for them.
-
-    A coordinate that is 0 for every work-item is the number instead of a variable.
-    """
+    """Its coordinates, declared if a template asks for them; one that is 0 for all is a number."""
 
     def __init__(self, launch: Launch, grid: Grid, batches: int) -> None:
         """`grid` is that of the launch, rounded up to whole work-groups."""
@@ -43,10 +40,7 @@ class WorkItem:
         }
 
     def enter(self) -> Statements:
-        """Statements that return from work-items outside the grid and split off the batch.
-
-        The last axis then continues within the batch as `gs`.
-        """
+        """Return outside the grid and split off the batch; the last axis goes on in it as `gs`."""
         entered = self.enter_grid()
         if self._batches == 1 or self._outer == 1:
             return entered

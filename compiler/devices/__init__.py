@@ -39,10 +39,7 @@ def _built_in(name: str) -> Profile:
 
 
 def profile(name: str) -> Profile:
-    """The built-in profile called `name`, or the one in the file `name` if it ends in .toml.
-
-    OptionError if there is no such profile, or its file is invalid.
-    """
+    """The profile called `name`, or in the file `name` if it ends in .toml (OptionError)."""
     if name.endswith(SUFFIX):
         return _read(Path(name))
     return _built_in(name)

@@ -124,5 +124,4 @@ def match(info: DeviceInfo) -> Match:
 
 
 def profile_for(info: DeviceInfo) -> Profile:
-    """The profile of an attached device."""
     return match(info).profile

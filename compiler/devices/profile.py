@@ -26,15 +26,12 @@ class Rule:
     type: str = ""
     """gpu, accelerator, cpu or other."""
     vendor: str = ""
-    """Part of the vendor's name, ignoring case."""
     platform: str = ""
-    """Part of the platform's name, ignoring case."""
     name: str = ""
     """Part of the device's name, ignoring case."""
     lanes: int = 0
     """Float lanes of its native vectors."""
     extension: str = ""
-    """An extension that it supports."""
     instruction: str = ""
     """An instruction of its processor that kernels may use by name."""
 
@@ -98,17 +95,13 @@ class Profile:
     """"processor": the work-items of a group run one after another on a core with explicit
     vectors; "gpu": they run side by side."""
     slice_width: Annotated[int, Within(4, 16, True)]
-    """Lanes of a slice."""
     slice_loads: bool
     """Whether convolutions load whole slices of their input instead of single lanes."""
     alignment: Annotated[int, Within(4, 65536, True)]
     """Bytes that an argument's offset in its buffer must be a multiple of."""
     max_group: Annotated[int, Within(1, 65536)]
-    """Most work-items of a work-group."""
     max_arguments: Annotated[int, Within(4, 1024)]
-    """Most buffers of a kernel."""
     local_memory: Annotated[int, Within(0, 1 << 30)]
-    """Bytes of local memory of a work-group."""
     accumulators: Annotated[int, Within(1, 64)]
     """Slice-wide accumulators that a work-item of a convolution keeps in registers."""
     tile_slices: Annotated[int, Within(1, 8)]

@@ -20,9 +20,7 @@ class CompiledModel:
 
     plan: Plan
     sources: Mapping[str, str]
-    """The source of each kernel, by file."""
     weights: memoryview
-    """The content of weights.bin."""
     companions: Mapping[str, bytes]
     """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT, by file."""
     events: tuple[Event, ...]

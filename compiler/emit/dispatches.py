@@ -80,10 +80,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
 
 
 def joined(constants: Sequence[Constant], halved: bool) -> Array:
-    """Constants one after the other, in single or half precision.
-
-    They are int32 if some are, with the bits of the others.
-    """
+    """Constants one after the other, in single or half precision, or as int32 bits if some are."""
     array = np.empty(sum(item.size for item in constants), np.float16 if halved else np.float32)
     start, whole = 0, False
     for item in constants:

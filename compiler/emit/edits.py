@@ -21,11 +21,8 @@ from ...runtime.plan.seal import sealed
 
 @dataclass(frozen=True)
 class Edited:
-    """A compiled model with edited kernels."""
-
     plan: Plan
     sources: Mapping[str, str]
-    """The text of each kernel, by file."""
     originals: Mapping[str, bytes]
     """What the edits replaced, by path in the variant's folder; empty without edits."""
 
@@ -63,10 +60,7 @@ def _file(plan: Plan, index: int) -> str:
 
 
 def _body(plan: Plan, sources: Mapping[str, str], index: int, text: str) -> Body | None:
-    """Where the body lies in the changed text of a kernel; None if more than the body changed.
-
-    The comment at the top may change, too.
-    """
+    """Where the body lies in changed text; None if more changed than it and the comment on top."""
     kernel = plan.kernels[index]
     if not kernel.bodies:
         return None

@@ -18,7 +18,6 @@ class HostParts:
 
     records: tuple[HostPart, ...]
     tensors: tuple[HostTensor, ...]
-    """The tensors that parts read or write."""
     contents: Mapping[str, bytes]
     """The model of each part, by file."""
 

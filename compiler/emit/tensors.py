@@ -42,10 +42,7 @@ def kept_variables(graph: Graph, weights: Weights) -> tuple[Variable, ...]:
 
 
 def placed(graph: Graph, allocation: Allocation, parts: bool) -> Iterator[PlacedTensor]:
-    """Every contiguous tensor on the device.
-
-    With `parts`, whether parts run on LiteRT, tensors that only such parts touch are left out.
-    """
+    """Contiguous tensors on the device; with `parts`, without those that LiteRT alone touches."""
     aliases, target = allocation.arrangement.aliases, allocation.target
     for tensor, storage in allocation.storages.items():
         root, layout = aliases.locate(tensor)

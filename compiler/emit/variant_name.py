@@ -13,15 +13,11 @@ from ..version import compiler_version
 
 
 def name_of(plan: Plan) -> str:
-    """The name of the variant that a plan is for."""
     return _name(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
 
 
 def variant_name(options: Options) -> str:
-    """The name of the variant for these options, which must not name a tuning table.
-
-    DeviceError if there is no such device.
-    """
+    """The variant's name for options, which must name no tuning table (DeviceError)."""
     device = choose_profile(options.device, options.target).name
     text = replace(options, device=device).as_json()
     return _name(options.target, options.precision, device, text, compiler_version())

@@ -31,10 +31,7 @@ _WITHOUT_BYTES = ("string", "resource", "variant")
 
 
 def byte_size(dtype: str, shape: Shape) -> int | None:
-    """Bytes of a tensor in a file; None for types whose size depends on the content.
-
-    ModelError if there are more than LIMIT elements or bytes, or a size is negative.
-    """
+    """Bytes of a tensor, None if its content decides (ModelError if over LIMIT, or negative)."""
     if any(size < 0 for size in shape):
         raise ModelError(f"the shape {list(shape)} has a negative size")
     elements = prod(shape)
@@ -53,7 +50,6 @@ def byte_size(dtype: str, shape: Shape) -> int | None:
 
 
 def _stored(dtype: str) -> np.dtype[np.generic]:
-    """The numpy type of the bytes in a file."""
     if dtype == "bfloat16":
         return np.dtype(np.uint16)
     return np.dtype(np.uint8 if dtype in _FLOAT8 else dtype)

@@ -32,7 +32,6 @@ INPUTS, OUTPUTS = 2, 3
 TENSOR_NAME, PROCESS_UNITS, TENSOR_FILES = 0, 4, 6
 """TensorMetadata.name, process_units and associated_files."""
 UNIT_TYPE, UNIT = 0, 1
-"""ProcessUnit.options, a union."""
 NORMALIZATION = 1
 """The type of that union for NormalizationOptions."""
 MEAN, STD = 0, 1

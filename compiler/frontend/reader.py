@@ -85,8 +85,6 @@ def _referred(model: ModelFile, subgraph: _Subgraph) -> dict[int, Graph]:
 
 
 class _Subgraph:
-    """Reads one subgraph."""
-
     def __init__(self, model: ModelFile, index: int, signature: Signature | None = None) -> None:
         self.model = model
         self.source = model.source
@@ -162,10 +160,7 @@ class _Subgraph:
         return graph
 
     def _changed_sizes(self) -> dict[Tensor, Sizes]:
-        """The sizes of inputs with other shapes; none if the file leaves any open.
-
-        What the file then holds is made for all sizes.
-        """
+        """Sizes of inputs with other shapes; none if the file, made for all, leaves any open."""
         if any(min(self.tensors[index].signature or (), default=0) < 0 for index in self.inputs):
             return {}
         filed = {self.tensors[index]: shape for index, shape in self.filed.items()}

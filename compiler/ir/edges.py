@@ -49,12 +49,10 @@ class Edges:
         self._before[target][source] = None
 
     def part(self, source: Node, target: Node) -> None:
-        """Remove the edge between two nodes."""
         del self._after[source][target]
         del self._before[target][source]
 
     def remove(self, node: Node) -> None:
-        """Remove a node with its edges."""
         for source in self._before.pop(node):
             del self._after[source][node]
         for target in self._after.pop(node):

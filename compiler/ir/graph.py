@@ -31,7 +31,6 @@ class Signature:
     """A named entry point of a model, which names its inputs and outputs."""
 
     key: str
-    """Name of the signature."""
     inputs: dict[str, str]
     """Tensor names by the signature's input names."""
     outputs: dict[str, str]

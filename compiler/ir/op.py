@@ -120,10 +120,7 @@ class Op:
         return tensor.data
 
     def number(self, position: int) -> Any:
-        """The number that the input at `position` holds: the first, if it holds several.
-
-        UnsupportedError if the input is not a constant, ModelError if it is empty.
-        """
+        """An input's first number (UnsupportedError if it is no constant, ModelError if empty)."""
         content = self.constant(position)
         if not content.size:
             name = self.operand(position).name
@@ -163,7 +160,6 @@ class Op:
         return UnsupportedError([self.finding(reason, advice, unsafe)])
 
     def finding(self, reason: str, advice: str = "", unsafe: bool = False) -> Finding:
-        """Why it cannot run on the device."""
         return Finding(self.index, self.name, reason, advice, unsafe)
 
     def __repr__(self) -> str:
@@ -248,10 +244,7 @@ def _read_from_outside(ops: tuple[Op, ...], before: tuple[Op, ...]) -> tuple[Ten
 
 
 def fuse(host: Op, op: Op, keep: bool = False) -> FusedOp:
-    """`host` with `op`, an elementwise operator on its output, appended to its epilogue.
-
-    With `keep` the output of `host` becomes a second output.
-    """
+    """`host` with the elementwise `op` in its epilogue; with `keep`, its own output stays, too."""
     epilogue = (*host.epilogue, *op.ops)
     kept = (host.output,) if keep else ()
     return FusedOp(host.name, host.core, epilogue, (op.output, *kept))

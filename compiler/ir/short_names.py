@@ -27,10 +27,7 @@ whole model."""
 
 
 def short_names(texts: Iterable[str]) -> Mapping[str, str]:
-    """A shorter name for each name in some texts; none if no name is long.
-
-    Different names stay different.
-    """
+    """A shorter name for each, different ones for different names; none if no name is long."""
     names = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
     if not any(len(name) >= LONG for name in names):
         return {}
@@ -49,7 +46,6 @@ def _shortened(names: Iterable[str], shorten: Callable[[str], list[str]]) -> dic
 
 
 def with_short_names(text: str, short: Mapping[str, str]) -> str:
-    """A text with shorter names in it."""
     return _NAME.sub(lambda word: short.get(word[0], word[0]), text)
 
 

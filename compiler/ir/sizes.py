@@ -13,8 +13,6 @@ from .tensor import Shape
 
 
 class Factor(NamedTuple):
-    """A factor of a size."""
-
     filed: int
     """What it is in the file."""
     now: int
@@ -26,7 +24,6 @@ class Factor(NamedTuple):
 
 Size = tuple[Factor, ...]
 Sizes = tuple[Size, ...]
-"""The size of each axis."""
 
 
 def sizes_of(filed: Shape, now: Shape) -> Sizes:
@@ -60,10 +57,7 @@ def has_batch(size: Size) -> bool:
 
 
 def regroup(sizes: Sizes, wanted: Sequence[int]) -> Sizes | None:
-    """The sizes of the same elements in another shape of the file.
-
-    None if they are not known: what has changed would be split.
-    """
+    """The sizes of the elements in another shape of the file; None if a change would be split."""
     left = _joined(sizes)
     grouped = []
     for size in wanted:

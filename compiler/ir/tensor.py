@@ -20,7 +20,6 @@ class Quantization:
     scale: tuple[float, ...]
     """One value, or one per entry along `axis`."""
     zero_point: tuple[int, ...]
-    """As many values as `scale`."""
     axis: int = 0
 
 
@@ -103,10 +102,8 @@ class Tensor:
 
 
 def scalar(value: float, name: str = "scalar", dtype: str = "float32") -> Tensor:
-    """A constant tensor of rank 0."""
     return Tensor(name, (), dtype, np.asarray(value, dtype))
 
 
 def constant(name: str, data: Array) -> Tensor:
-    """A constant tensor that holds `data`."""
     return Tensor(name, tuple(data.shape), data.dtype.name, data)

@@ -46,11 +46,9 @@ SHOWN = 16
 
 
 Naming = Callable[[Tensor], str]
-"""The name of a tensor in a text."""
 
 
 def to_text(ops: Iterable[Op]) -> str:
-    """One line per operator."""
     return "\n".join(map(line, ops))
 
 

@@ -51,7 +51,6 @@ class Expression:
 
     @property
     def text(self) -> str:
-        """The expression in a kernel language."""
         if not self._text:
             self._text = self._print()
         return self._text
@@ -160,7 +159,6 @@ class Expression:
         return Unary("-", self) if as_written(self) else self * -1
 
     def __truediv__(self, other: Operand) -> Expression:
-        """The quotient of floats."""
         return Operation("/", self, expression(other))
 
     def __rtruediv__(self, other: float) -> Expression:
@@ -246,21 +244,17 @@ class Expression:
         return tuple(part for part in self.parts if isinstance(part, Expression))
 
     def __and__(self, other: Expression) -> Expression:
-        """That both conditions hold."""
         if self == FALSE or other == TRUE:
             return self
         return other if self == TRUE or other == FALSE else Operation("&&", self, other)
 
     def __or__(self, other: Expression) -> Expression:
-        """That one of the conditions holds."""
         if self == TRUE or other == FALSE:
             return self
         return other if self == FALSE or other == TRUE else Operation("||", self, other)
 
 
 class Number(Expression):
-    """An integer."""
-
     __slots__ = ()
 
     def __init__(self, value: int) -> None:
@@ -285,8 +279,6 @@ class Real(Expression):
 
 
 class Name(Expression):
-    """A variable of the kernel."""
-
     __slots__ = ("changes",)
 
     def __init__(self, name: str, type: str = INT, changes: bool = False) -> None:
@@ -346,8 +338,6 @@ class Sum(Expression):
 
 
 class Operation(Expression):
-    """Two operands and the sign between them."""
-
     __slots__ = ()
 
     def __init__(self, sign: str, left: Expression, right: Expression) -> None:
@@ -378,7 +368,6 @@ TRUE, FALSE = Name("true", BOOL), Name("false", BOOL)
 
 
 def expression(value: Operand) -> Expression:
-    """An expression or a number as an expression."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, int):

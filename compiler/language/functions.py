@@ -9,12 +9,10 @@ from .types import LANE
 
 
 def minimum(a: Operand, b: Operand) -> Expression:
-    """The smaller of two values."""
     return _extreme("min", min, expression(a), expression(b))
 
 
 def maximum(a: Operand, b: Operand) -> Expression:
-    """The greater of two values."""
     return _extreme("max", max, expression(a), expression(b))
 
 
@@ -27,7 +25,6 @@ def _extreme(
 
 
 def clamp(value: Operand, low: Operand, high: Operand) -> Expression:
-    """A value, limited to a range."""
     known, least, most = alike(*map(expression, (value, low, high)))
     if None not in (known.value, least.value, most.value):
         return minimum(maximum(known, least), most)
@@ -35,7 +32,6 @@ def clamp(value: Operand, low: Operand, high: Operand) -> Expression:
 
 
 def select(condition: Expression, chosen: Operand, other: Operand) -> Expression:
-    """One of two values, by a condition."""
     if condition in (TRUE, FALSE):
         return expression(chosen if condition == TRUE else other)
     return Choice(condition, expression(chosen), expression(other))
@@ -82,12 +78,10 @@ def part(vector: Expression, first: int, count: int, lanes: int) -> Expression:
 
 
 def lane(vector: Expression, number: int, lanes: int) -> Expression:
-    """One lane of a vector."""
     return part(vector, number, 1, lanes)
 
 
 def every(*conditions: Expression) -> Expression:
-    """That all conditions hold."""
     together: Expression = TRUE
     for condition in conditions:
         together = together & condition

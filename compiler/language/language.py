@@ -21,7 +21,6 @@ class Language:
 
     name: Literal["opencl", "glsl", "vulkan", "wgsl"]
     suffix: str
-    """Suffix of source files."""
     types: Mapping[str, str] = field(hash=False)
     """The names of types of expressions; all others are called the same in every language."""
     elements: Mapping[str, str] = field(hash=False)
@@ -93,7 +92,6 @@ class Language:
         }
 
     def zero(self, type: str, lanes: int) -> Expression:
-        """Zero of a type of floats or halves."""
         zero = Numeral("0.0f", type)
         if type == FLOAT or (type == HALF and not self.half_arrays):
             return zero

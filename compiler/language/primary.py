@@ -8,8 +8,6 @@ from .types import INT
 
 
 class Numeral(Expression):
-    """A number as a kernel language writes it."""
-
     __slots__ = ()
 
     def __init__(self, text: str, type: str) -> None:
@@ -20,8 +18,6 @@ class Numeral(Expression):
 
 
 class Call(Expression):
-    """A function of expressions."""
-
     __slots__ = ()
 
     def __init__(self, function: str, *arguments: Operand, type: str = INT) -> None:
@@ -134,7 +130,6 @@ class Array:
     """What stands for a single element that does."""
 
     def __call__(self, index: Operand) -> Expression:
-        """The element at an index."""
         if self.only is not None:
             return self.only
         if self.single:

@@ -87,7 +87,6 @@ class Printer(ABC, Generic[Variable]):
         return [item.hint, *loop] if item.hint else loop
 
     def _remarked(self, statement: str, remark: str) -> list[str]:
-        """A statement with a remark behind it."""
         *first, last = wrapped(statement, self._width)
         if len(last + remark) > self._width:
             *first, last = wrapped(statement, self._width - len(remark))
@@ -125,7 +124,6 @@ class CPrinter(Printer[None]):
         self._language, self._lanes = language, lanes
 
     def printed(self, body: Statements) -> Printed:
-        """The body of a kernel."""
         return Printed("\n".join(indented(self.lines(body))))
 
     def _simple(self, item: Simple) -> list[str]:

@@ -10,8 +10,6 @@ from .expression import Expression, Name, Operation
 
 @dataclass(slots=True)
 class Remark:
-    """A comment of its own."""
-
     text: str
 
 
@@ -118,8 +116,6 @@ Statement = Remark | Simple | For | While | If | Copy
 
 @dataclass(slots=True)
 class Statements:
-    """Statements one after another."""
-
     items: tuple[Statement, ...]
 
     @property
@@ -147,7 +143,6 @@ class Statements:
 
 
 def body(*items: Statement) -> Statements:
-    """Statements, given one by one."""
     return Statements(items)
 
 
@@ -250,10 +245,7 @@ def _initialized(items: Sequence[Statement]) -> Iterator[Statement]:
 
 @dataclass(frozen=True)
 class Printed:
-    """The text of a kernel."""
-
     body: str
-    """Its statements, indented."""
     functions: tuple[str, ...] = ()
     """In WGSL, the functions that it calls."""
     atomic: frozenset[str] = frozenset()

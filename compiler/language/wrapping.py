@@ -38,7 +38,6 @@ def _depth(text: str) -> int:
 
 
 def comment(lines: Iterable[str]) -> str:
-    """Lines as a comment of a kernel's file."""
     mark = "// "
     return "\n".join(mark + part for line in lines for part in wrapped(line, WIDTH - len(mark)))
 

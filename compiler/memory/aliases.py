@@ -11,10 +11,7 @@ from ..sizing.sizes import SizedOp
 
 
 class Aliases:
-    """Which tensors share memory: a tensor either lies within its base or has memory of its own.
-
-    A tensor with memory of its own is the root of its group.
-    """
+    """Which tensors share memory: each lies in its base, or has its own and is its group's root."""
 
     def __init__(
         self, graph: Graph, sizes: Mapping[Tensor, int], granules: Mapping[Tensor, int]
@@ -34,7 +31,6 @@ class Aliases:
     # -- reading ----------------------------------------------------------------------------
 
     def root(self, tensor: Tensor) -> Tensor:
-        """The root of a tensor's group."""
         while tensor in self._bases:
             tensor = self._bases[tensor][0]
         return tensor

@@ -41,10 +41,7 @@ def arrange(
     target: Target,
     gaps: bool = True,
 ) -> Arrangement:
-    """Choose the order of execution, and replace copies by views.
-
-    With `gaps` False every tensor stays contiguous.
-    """
+    """Choose the order, and replace copies by views; without `gaps` tensors stay contiguous."""
     sizes = {t: stored_bytes(t, storage, target) for t, storage in storages.items()}
     # Kernels index whole slices, or in GLSL whole words, so a tensor must start at one.
     granules = {t: slice_bytes(t, target) if s == SLICED else WORD for t, s in storages.items()}

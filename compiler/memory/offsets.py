@@ -37,7 +37,6 @@ class Layout:
 
     offsets: tuple[int, ...]
     total: int
-    """Size of the arena."""
     naive: int
     """Size of an arena without sharing."""
     lower_bound: int

@@ -51,7 +51,6 @@ class Placed:
 
     @property
     def launches(self) -> int:
-        """The number of remaining launches."""
         return sum(len(sized.launches) for sized in self.order)
 
 

@@ -48,10 +48,7 @@ class Move:
         return Move((1,) * output_shift + self.shape, (*front, *axes), self.fill)
 
     def block(self, shape: Shape) -> tuple[int, ...] | None:
-        """Coordinates in an input of shape `shape` at which the output starts, if it is a block.
-
-        None if the output is not a contiguous block of the input.
-        """
+        """Where in an input of shape `shape` the output starts; None if no contiguous block."""
         if len(self.axes) != len(self.shape):
             return None
         for position, (axis, size, extent) in enumerate(
@@ -88,7 +85,6 @@ class Move:
         return Move(tuple(sizes), tuple(axes), self.fill), tuple(extents)
 
     def apply(self, x: Array) -> Array:
-        """The move in numpy."""
         if not x.size:
             return np.full(self.shape, self.fill or 0, x.dtype)
         grids = np.indices(self.shape, sparse=True)

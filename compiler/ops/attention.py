@@ -33,7 +33,6 @@ GROUP_ROWS = 8
 GROUP_KEYS = 32
 """Keys of a block for a work-group; more for fewer queries, so that each work-item has one."""
 GROUP = 64
-"""Work-items of a work-group."""
 MASKED = 5
 """Buffers of a kernel with a mask: one for each operand, and one for the result."""
 LONGEST = 256

@@ -9,10 +9,7 @@ from .elementwise import is_literal, read_in_store
 
 
 def joins_constants(tensor: Tensor) -> bool:
-    """Whether a tensor that the epilogue reads is part of the array of constants.
-
-    Only floats are; integers get a buffer of their own.
-    """
+    """Whether an operand of the epilogue joins the constants; integers have their own buffer."""
     return tensor.constant and not is_literal(tensor) and kernel_dtype(tensor.dtype) == "float32"
 
 

@@ -115,7 +115,6 @@ EXPERT_ACTIVATIONS = {"gelu": False, "gelu_tanh": True}
 
 
 def expert_activation(op: Op) -> str:
-    """The name of the experts' activation."""
     return str(op.attrs.get("activation", "gelu"))
 
 

@@ -38,7 +38,6 @@ def window(op: Op) -> Window:
 
 
 def groups(op: Op) -> int:
-    """The number of groups the channels are split into."""
     return int(op.operand(0).shape[3]) // int(op.operand(1).shape[3])
 
 

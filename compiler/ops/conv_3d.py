@@ -87,7 +87,6 @@ class Transposed:
     dilation: int
     padding: str
     extent: int
-    """Size of the input."""
     output: int
 
     @property

@@ -47,9 +47,7 @@ class Elementwise:
     function: Callable[..., Array] | None = None
     """The operator in numpy, of operands and attributes, where the formula is less exact."""
     dtypes: tuple[str, ...] = FLOATS
-    """Types of the operands and the result."""
     versions: int = 1
-    """The newest supported version."""
     cheap: bool = False
     """Whether it takes one or two instructions, less than reading its result from memory."""
     neutral: float | None = None
@@ -68,19 +66,16 @@ class Elementwise:
 
     @cached_property
     def operands(self) -> int:
-        """How many operands it has."""
         kinds = [item.kind for item in signature(self.formula).parameters.values()]
         return kinds.count(Parameter.POSITIONAL_OR_KEYWORD) - 1
 
     def signature(self, name: str) -> str:
-        """The declaration of an operator that computes it."""
         kind = "bool" if self.dtypes == ("bool",) else "T"
         operands = f"x:{kind}" if self.operands == 1 else f"a:{kind} b:{kind}"
         return f"{name} {self.declared or f'{operands} -> y:{kind}'}"
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that its formula takes."""
         parameters = signature(self.formula).parameters.values()
         own = tuple(item.name for item in parameters if item.kind == Parameter.KEYWORD_ONLY)
         return (*own, "low", "high") if self.whole else own
@@ -132,7 +127,6 @@ def _keeps_axes(op: Op) -> bool:
 
 
 ELEMENTWISE: dict[str, Elementwise] = {}
-"""Every elementwise operator by name."""
 
 
 SHORTEST = 6
@@ -140,10 +134,7 @@ SHORTEST = 6
 
 
 def read_in_store(op: Op) -> tuple[Tensor, ...]:
-    """The tensors a kernel reads while it stores its result, each once.
-
-    These are the operands of the epilogue and, for an elementwise operator, its own operands.
-    """
+    """The tensors read in a store, each once: the epilogue's, and those of an elementwise core."""
     own = [tensor for tensor in op.inputs if tensor] if op.name in ELEMENTWISE else []
     return tuple(dict.fromkeys((*own, *op.epilogue_inputs)))
 

@@ -41,12 +41,8 @@ PIXELS = 8
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer as the template needs it."""
-
     inputs: int
-    """Input channels."""
     slices: int
-    """Slices of output channels."""
     block: int
     """Output slices that a work-item computes at a time."""
     blocks: int
@@ -96,7 +92,6 @@ def _averages(op: Op) -> bool:
 
 
 def _activations(op: Op) -> list[tuple[Op, ...]]:
-    """The elementwise operators after each layer."""
     found: list[tuple[Op, ...]] = []
     for inner in op.core:
         if inner in layers_of(op):

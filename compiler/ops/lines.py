@@ -53,9 +53,7 @@ class Fold:
     """How the values along a line become one."""
 
     start: float
-    """The total of no values."""
     add: Formula
-    """The formula of a total and a value."""
     lanes: str = ""
     """The intrinsic that does the same to the lanes of a slice."""
     by_sub_group: tuple[str, str] = ("", "")

@@ -67,10 +67,7 @@ def _nearest(op: Op, target: Target) -> Launch:
 
 
 def _ratio(op: Op, axis: int) -> Fraction | None:
-    """What an output coordinate times, rounded down, is that of the input.
-
-    None if places in float32, as LiteRT computes them, are others.
-    """
+    """What an output coordinate times, rounded down, is the input's; None if LiteRT's differs."""
     source, count = op.operand(0).shape[axis], op.output.shape[axis]
     ratio, scale = Fraction(source, count), _scale(op, axis, 0.0)
     outputs = np.arange(count, dtype=np.float32)

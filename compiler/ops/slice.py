@@ -12,7 +12,6 @@ from .base.traits import Permutable, Traits, always, among_operands
 from .move import define_move
 
 SLICES = frozenset(["SLICE", "STRIDED_SLICE"])
-"""Operators that take one part."""
 
 
 def _slice(op: Op) -> list[range]:

@@ -24,7 +24,6 @@ from .weights import bias_slices, check_bias, constant_weights, pack_weights
 
 
 def input_image(op: Op) -> Tensor:
-    """The input feature map."""
     return op.operand(2 if op.name == "TRANSPOSE_CONV" else 0)
 
 

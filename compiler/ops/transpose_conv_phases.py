@@ -46,7 +46,6 @@ class Phases:
 
     @property
     def count(self) -> int:
-        """Phases per input pixel."""
         return self.window.stride_y * self.window.stride_x
 
     @property

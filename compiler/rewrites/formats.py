@@ -23,10 +23,7 @@ Formats = Sequence[tuple[str, str]]
 
 
 def apply_formats(graph: Graph, inputs: Formats, outputs: Formats) -> None:
-    """Give inputs and outputs their formats; "" is the name of the only one.
-
-    OptionError if there is no such input or output, or its format does not fit it.
-    """
+    """Give inputs and outputs their formats, by name or "" for the only one (OptionError)."""
     for name, text in inputs:
         position = _position("inputs", name, graph.input_names)
         name = graph.input_names[position]
@@ -56,7 +53,6 @@ class _Chain:
         self._graph, self._name, self._index = graph, name, index
 
     def add(self, operator: str, *operands: Tensor, dtype: str = "float32", **attrs: Any) -> Tensor:
-        """The result of a new operator."""
         result = Tensor(f"{self._name}/{operator.removeprefix('tflgpu.').lower()}", (), dtype)
         op = self._graph.add(Op(operator, operands, (result,), attrs, self._index))
         (result.shape,) = OPS[operator].infer(op)

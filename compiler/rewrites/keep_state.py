@@ -14,10 +14,7 @@ from .decompose.decomposition import assign
 
 
 def keep_state(graph: Graph, pairs: Pairs) -> None:
-    """Keep the outputs of some pairs of names, as `state_names` finds them.
-
-    OptionError if an output cannot replace its input, or if a part on LiteRT uses one of them.
-    """
+    """Keep the outputs of pairs that `state_names` finds (OptionError if one cannot be kept)."""
     (found,) = state_names(pairs, [(graph.input_names, graph.output_names)])
     for output, name in found:
         position = graph.input_names.index(name)

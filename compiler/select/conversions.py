@@ -16,10 +16,7 @@ from .storage import Choice, can_write_rows, written_storage
 
 
 def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Tensor, str]:
-    """Insert conversions into the graph; returns the storage of each tensor that is no constant.
-
-    The conversions are added to `choice` with their implementations.
-    """
+    """Insert conversions, also into `choice`; returns the storage of all but constant tensors."""
 
     def convert(tensor: Tensor, storage: str, reader: Op | None) -> Tensor:
         name = TO_SLICED if storage == SLICED else TO_LINEAR

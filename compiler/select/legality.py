@@ -82,10 +82,7 @@ def _sliced_integers(op: Op, implementation: Implementation) -> str | None:
 
 
 def finding(op: Op, target: Target, lowered: bool = False) -> Finding | None:
-    """Why an operator cannot run on a target as it is, with advice; None if it can.
-
-    `lowered` is that of `candidates`.
-    """
+    """Why an operator cannot run on a target; None if it can. `lowered` is that of `candidates`."""
     found = _newer_version(op) or _wrong_types(op) or _wide_constant(op)
     if found is not None:
         return found

@@ -20,10 +20,8 @@ class Selected:
     storages: Mapping[Tensor, str]
     """The storage of each tensor that is not a constant."""
     operators: int
-    """Number of operators in the model file."""
     candidates: Mapping[Op, Candidates] = field(default_factory=dict)
     """Implementations of each operator, conversions not included."""
     events: Sequence[Event] = ()
     """Rewrites applied and declined."""
     fallback: tuple[Finding, ...] = ()
-    """Operators that run on LiteRT."""

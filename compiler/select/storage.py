@@ -38,7 +38,6 @@ SAVING = 0.05
 """Share of the bytes that a later start must save: it has fewer slices, of which most views are."""
 
 Choice = dict[Op, Implementation]
-"""The implementation of each operator."""
 
 
 def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target) -> Choice:
@@ -128,7 +127,6 @@ class _Costs:
             self._wanted[tensor][LINEAR] += 1
 
     def choose(self, op: Op, kernel: Implementation) -> None:
-        """Choose an implementation for an operator."""
         self._count(op, -1)
         self.choice[op] = kernel
         self._count(op, 1)
@@ -159,10 +157,7 @@ class _Costs:
         return total
 
     def _absorbed(self, tensor: Tensor, wanted: set[str]) -> bool:
-        """Whether the producer stores a tensor row-major itself, so that no conversion is needed.
-
-        This is assumed only if all its readers are views.
-        """
+        """Whether a producer may store row-major itself: assumed if all its readers are views."""
         producer = self._graph.producer(tensor)
         return (
             producer is not None

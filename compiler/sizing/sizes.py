@@ -20,7 +20,6 @@ class Sizes:
     tile: TileShape | None
     """The tile of a work-item; None if the kernel has none."""
     groups: tuple[WorkGroup, ...]
-    """The work-group of each launch."""
 
 
 class Sizing:
@@ -37,8 +36,6 @@ class Sizing:
 
 @dataclass(frozen=True)
 class SizedOp:
-    """An operator with its implementation and launches."""
-
     op: Op
     implementation: Implementation
     launches: tuple[Launch, ...]

@@ -32,19 +32,14 @@ class Timing:
 
     sizes: Sizes
     seconds: float
-    """Time with these sizes."""
     before: float
     """Time with the profile's sizes; infinite if the device rejects them."""
 
 
 @dataclass
 class Table:
-    """The measurements on one device."""
-
     device: str
-    """Name of the device."""
     kernels: dict[str, Timing] = field(default_factory=dict)
-    """The timing of each kernel, by signature."""
 
 
 class TableSizing(Sizing):

@@ -14,8 +14,6 @@ from .comparison import Comparison
 
 @dataclass(frozen=True)
 class Culprit:
-    """The result of a bisection."""
-
     rewrite: str | None
     """The first rewrite with which the results differ; None if they differ without any."""
     runs: int
@@ -38,10 +36,7 @@ class Culprit:
 def bisect(
     model: Model, options: Options, feed: Feed, progress: Progress = silent
 ) -> Culprit | None:
-    """Search for the first rewrite with which results differ from LiteRT's; None if none do.
-
-    Raises what `verify` raises.
-    """
+    """The first rewrite with which results differ from LiteRT's, or None. Raises as `verify`."""
     names = [each.name for each in PIPELINE if not each.required]
     optional = [name for name in names if name not in options.disable_passes]
     runs = 0

@@ -27,8 +27,6 @@ Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
 
 @dataclass(frozen=True)
 class Verification:
-    """The comparisons of a model with LiteRT."""
-
     outputs: tuple[Comparison, ...]
     """In the model's order."""
     layers: tuple[Comparison, ...] = ()
@@ -37,7 +35,6 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether all tensors agree."""
         return self.departure is None
 
     @property
@@ -111,10 +108,7 @@ def _layers(session: runtime.Session) -> Iterator[Result]:
 
 
 def folded_results(model: Model, options: Options) -> list[Result]:
-    """The constants that kernels read instead of results of operators.
-
-    The options have a single choice of input shapes. Raises what `pipeline.select` raises.
-    """
+    """The constants that replace results, for one choice of shapes. Raises as `pipeline.select`."""
     writers: dict[str, str] = {}
     found: dict[str, Result] = {}
 

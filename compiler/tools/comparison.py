@@ -44,7 +44,6 @@ class Comparison:
 
     @property
     def ok(self) -> bool:
-        """Whether the two agree."""
         return not self.problem and self.max_error <= self.tolerance
 
     @property

@@ -65,10 +65,7 @@ def implementation_choices(
 
 @dataclass(frozen=True)
 class Explanation:
-    """The decisions of the compiler about a model."""
-
     profile: str
-    """Name of the device profile."""
     operators: int
     """Number of operators in the model file; 0 if it cannot be read so far."""
     events: tuple[Event, ...]
@@ -77,7 +74,6 @@ class Explanation:
     """Operators that cannot run. If there are any, `choices` is empty."""
     choices: tuple[ImplementationChoice, ...]
     fallback: tuple[Finding, ...] = ()
-    """Operators that run on LiteRT instead."""
     no_half: str = ""
     """Why precision="f16" computes in single precision; "" if it does not."""
 

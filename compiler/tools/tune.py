@@ -62,8 +62,6 @@ class _Subject:
 
 @dataclass(frozen=True)
 class Found:
-    """The result of the search for a kernel."""
-
     label: str
     """The operators of the model that the kernel computes."""
     timing: Timing | None
@@ -151,10 +149,7 @@ def _search(subject: _Subject) -> Timing | None:
 
 
 def _tiles(subject: _Subject) -> list[TileShape | None]:
-    """The tile shapes a kernel accepts: the profile's own, then by increasing estimate.
-
-    [None] if the kernel has no tile.
-    """
+    """A kernel's tile shapes: the profile's first, then by estimate; [None] if it has no tile."""
     own = _tile(subject, None)
     # The kernel's limits may differ from the device's, so its own tile need not be among those.
     taken = {own: (own.pixels, own.slices)} if own is not None else {}
@@ -249,10 +244,7 @@ class _FixedSizes(Sizing):
 
 
 def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
-    """Compile copies of an operator, one per size, all with the same inputs.
-
-    In the plan, each copy's origin is its number.
-    """
+    """Compile a copy of an operator per size, with the same inputs; its origin is its number."""
     op, target, options = subject.op, subject.target, subject.options
     graph = Graph("tune")
     inputs: dict[Tensor, Tensor] = {}

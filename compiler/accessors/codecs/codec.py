@@ -116,11 +116,9 @@ class ElementCodec(Codec, ABC):
         return memory.set(place, value)
 
     def load(self, memory: Buffer, place: Operand) -> Expression:
-        """The value at an index."""
         return self._value(self.at(memory, place))
 
     def save(self, memory: Buffer, place: Operand, value: Operand) -> Statement:
-        """The statement that stores a value at an index."""
         return self.put(memory, place, self._integers(memory, "whole_number", value))
 
     def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
@@ -132,10 +130,7 @@ class ElementCodec(Codec, ABC):
     def save_lanes(
         self, memory: Buffer, place: Operand, value: Operand, aligned: bool = False
     ) -> Statement:
-        """The statement that stores the lanes of a slice from an index on.
-
-        The index is `aligned` if it is a multiple of the lanes.
-        """
+        """Store a slice's lanes from an index on, which is `aligned` if a multiple of the lanes."""
         value = self._integers(memory, self._whole_numbers, value)
         return memory.do("set_lanes_at" if self.stored == FLOAT else "store_lanes", place, value)
 
@@ -162,7 +157,6 @@ class ElementCodec(Codec, ABC):
     """The intrinsic that makes the integers that are stored of a slice of floats."""
 
     def _value(self, stored: Expression) -> Expression:
-        """The value that something stored stands for."""
         return self._less_zero(stored)
 
     def _less_zero(self, stored: Expression) -> Expression:

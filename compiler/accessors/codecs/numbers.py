@@ -65,8 +65,6 @@ class Numbers(ElementCodec):
 
 @dataclass(frozen=True)
 class _Intrinsics:
-    """The intrinsics for integers that share words."""
-
     read: str
     store: str
     store_slice: str

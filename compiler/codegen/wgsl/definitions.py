@@ -31,7 +31,6 @@ class Macro:
         return {each: sum(root.count(Name(each)) for root in roots) for each in self.parameters}
 
     def called(self, *arguments: Expression) -> list[Assign | Evaluate]:
-        """The statements for these arguments."""
         by = dict(zip(self.parameters, arguments, strict=True))
         return [
             Assign(replaced(each.target, by), each.sign, replaced(each.value, by))

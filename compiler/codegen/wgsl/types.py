@@ -24,7 +24,6 @@ def lanes(type: str) -> int:
 
 
 def scalar(type: str) -> str:
-    """The type of a lane."""
     return _VECTORS.get(type, (type, 0))[0]
 
 
@@ -39,7 +38,6 @@ def known(type: str) -> bool:
 
 
 def size(type: str) -> int:
-    """Bytes of a value in memory."""
     return max(lanes(type), 1) * (2 if scalar(type) == "float16_t" else 4)
 
 

@@ -36,8 +36,6 @@ LARGEST = "3.40282346e+38"
 
 
 class Value(NamedTuple):
-    """An expression in WGSL."""
-
     text: str
     type: str
     """As GLSL has it; that of an array has [] after that of its elements."""

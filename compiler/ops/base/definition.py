@@ -149,10 +149,7 @@ OPS: dict[str, OpDef] = {}
 
 
 def activation_of(op: Op) -> str | None:
-    """The operator that an operator fuses as its activation; None if it fuses none.
-
-    ModelError if the activation is unknown.
-    """
+    """The operator fused as an activation; None without one (ModelError if it is unknown)."""
     name = op.attrs.get(FUSED_ACTIVATION, "NONE")
     if name == "NONE":
         return None

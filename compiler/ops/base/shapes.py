@@ -4,7 +4,6 @@ from ...ir import Op, Shape
 
 
 def same_as_first(op: Op) -> list[Shape]:
-    """The single output has the shape of the first input."""
     return [op.operand(0).shape]
 
 

@@ -20,10 +20,7 @@ ANY = (*FLOATS, *INTEGERS, *SMALL_INTEGERS, "bool")
 
 
 def kernel_dtype(dtype: str) -> str:
-    """The dtype in which kernels hold a tensor's elements once read: float32 or int32.
-
-    KeyError for a dtype that only the host handles.
-    """
+    """The dtype in which kernels hold elements, float32 or int32 (KeyError for the host's own)."""
     return "float32" if device_dtype(dtype) == "float32" else "int32"
 
 
@@ -72,10 +69,7 @@ def halves_rows(tensor: Tensor, target: Target) -> bool:
 
 
 def bhwc(shape: Shape) -> tuple[int, int, int, int]:
-    """A shape of rank up to 4 as (batch, height, width, channels), padded with ones in front.
-
-    ValueError for a higher rank.
-    """
+    """A shape as (batch, height, width, channels), with ones in front (ValueError above rank 4)."""
     if len(shape) > 4:
         raise ValueError(f"rank {len(shape)} has no batch, height, width and channels")
     batch, height, width, channels = (1, 1, 1, 1)[len(shape) :] + tuple(shape)
@@ -83,7 +77,6 @@ def bhwc(shape: Shape) -> tuple[int, int, int, int]:
 
 
 def slice_count(channels: int, target: Target) -> int:
-    """The number of slices that hold `channels` channels."""
     return -(-channels // target.lanes)
 
 
@@ -93,7 +86,6 @@ def element_dtype(tensor: Tensor) -> str:
 
 
 def element_bytes(tensor: Tensor) -> int:
-    """Bytes of an element of a row-major tensor."""
     return item_size(tensor.dtype) if tensor.whole is None else element_size(tensor.whole.dtype)
 
 
@@ -103,7 +95,6 @@ def linear_bytes(tensor: Tensor) -> int:
 
 
 def slice_bytes(tensor: Tensor, target: Target) -> int:
-    """Bytes of a slice of a tensor."""
     return target.lanes * lane_of(tensor, target).bytes
 
 
@@ -115,7 +106,6 @@ def sliced_bytes(shape: Shape, target: Target, lane: Lane = FLOAT_LANE) -> int:
 
 
 def stored_bytes(tensor: Tensor, storage: str, target: Target) -> int:
-    """Bytes of a tensor in the given storage."""
     if storage == SLICED:
         return sliced_bytes(tensor.shape, target, lane_of(tensor, target))
     return linear_bytes(tensor)

@@ -46,7 +46,6 @@ class TileLimits:
         return cls(target.device.accumulators * (1 + twice), target.device.tile_slices)
 
     def shapes(self) -> list[TileShape]:
-        """Every tile shape within the limits."""
         return [
             (pixels, slices)
             for slices in range(1, self.slices + 1)

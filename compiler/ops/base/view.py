@@ -55,10 +55,7 @@ def row_major_view(tensor: Tensor, base: Tensor, shape: Shape, starts: Sequence[
 
 
 def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Target) -> View | str:
-    """The view that starts at (batch, row, column, channel) of a base in channel slices.
-
-    Returns the reason if no view fits.
-    """
+    """The view from (batch, row, column, channel) of a base in slices, or why none fits."""
     if lane_of(tensor, target) != lane_of(base, target):
         return _ALIKE.format(tensor.name, base.name)
     inner, outer = bhwc(tensor.shape), bhwc(base.shape)

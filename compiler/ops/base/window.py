@@ -27,10 +27,7 @@ class Window:
 
     @classmethod
     def of(cls, op: Op, height: int, width: int) -> Window:
-        """The window of size `height` x `width` that an operator's attributes describe.
-
-        ModelError if a size, stride or dilation is less than 1.
-        """
+        """A window as an operator's attributes describe it (ModelError if any is below 1)."""
         attrs = op.attrs
         stride_y, stride_x = attrs.get("stride_h", 0), attrs.get("stride_w", 0)
         dilation_y = attrs.get("dilation_h_factor", 1)

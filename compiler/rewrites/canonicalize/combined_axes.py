@@ -70,8 +70,5 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
 
 
 def combined_axes(op: Op) -> Iterator[tuple[int, int]]:
-    """The axes of its operands along which an operator does not treat entries alike.
-
-    UnsupportedError if they depend on computed operands.
-    """
+    """The operands' axes along which entries are not alike (UnsupportedError if computed)."""
     yield from COMBINED.get(op.name, _none)(op)

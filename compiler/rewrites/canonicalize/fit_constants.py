@@ -31,10 +31,7 @@ _New = Iterator[tuple[int, Array | Sequence[int]]]
 
 
 def fitted(graph: Graph, op: Op) -> dict[int, Tensor]:
-    """The constants that an operator must read instead, by position.
-
-    ModelError if it holds sizes, and what they are now is not clear.
-    """
+    """The constants to read instead, by position (ModelError if sizes it holds are unclear)."""
     found = {}
     for position, content in _fitted(graph, op):
         old = op.input(position)

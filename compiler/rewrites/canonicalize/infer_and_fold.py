@@ -41,10 +41,7 @@ _NUMPY_TYPES = frozenset([*DEVICE_TYPES, "complex64", "float64", "uint64"])
 
 @graph_rewrite(required=True)
 def infer_and_fold(graph: Graph, target: Target) -> Attempts:
-    """Infer every shape, and replace values that are known by constants.
-
-    ModelError, which names the operator, if shapes do not match.
-    """
+    """Infer all shapes, and fold known values (ModelError, naming the operator, on a mismatch)."""
     for tensor in list(graph.inputs):
         _make_constant_if_empty(graph, tensor)
     resizing = Resizing(graph)

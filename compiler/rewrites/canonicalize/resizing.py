@@ -72,10 +72,7 @@ class Resizing:
         return product
 
     def fit(self, op: Op) -> bool:
-        """Let an operator read constants that fit; whether there are any.
-
-        ModelError if it is not clear what they must be.
-        """
+        """Let an operator read fitting constants; whether there are any (ModelError if unclear)."""
         if not self._concerns(op):
             return False
         self._align(op)

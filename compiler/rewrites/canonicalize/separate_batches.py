@@ -15,10 +15,7 @@ from .align_batches import view
 
 
 def separated(op: Op, known: Callable[[Tensor], Sizes]) -> tuple[Sizes, ...] | None:
-    """The sizes of x, w, p and y.
-
-    None unless it is a plain product of matrices, the second of which begins with a batch.
-    """
+    """The sizes of x, w, p and y of a plain product whose second matrix has a batch; else None."""
     if op.output.dtype != "float32" or not _is_plain(op):
         return None
     x, weights = map(known, op.reads)

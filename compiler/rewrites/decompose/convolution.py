@@ -92,7 +92,6 @@ def _grouped(here: Decomposition, weights: Array) -> Tensor:
 
 
 def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:
-    """Each channel repeated `times` times."""
     if times == 1:
         return source
     *pixels, channels = source.shape

@@ -36,10 +36,7 @@ class Decomposition:
     def several(
         self, name: str, inputs: Sequence[Tensor | None], dtypes: Sequence[str], **attrs: Any
     ) -> tuple[Tensor, ...]:
-        """Add an operator with an output per dtype; returns the outputs.
-
-        If all operands are constants, the results are computed at once instead.
-        """
+        """An operator with an output per dtype, computed at once if all operands are constants."""
         own = name.removeprefix("tflgpu.").lower()
         stem = f"{self.op.output.name}/{own}{self._count}"
         self._count += 1
@@ -60,7 +57,6 @@ class Decomposition:
         return self.several(name, inputs, [dtype or first.dtype], **attrs)[0]
 
     def constant(self, values: Any, dtype: str = "float32") -> Tensor:
-        """A constant tensor."""
         self._count += 1
         array: Array = np.asarray(values, dtype)
         return constant(f"{self.op.output.name}/constant{self._count}", array)
@@ -72,7 +68,6 @@ class Decomposition:
         return self.add("RESHAPE", tensor, new_shape=tuple(shape))
 
     def transpose(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
-        """The tensor with its axes permuted."""
         if list(order) == sorted(order):
             return tensor
         return self.add("TRANSPOSE", tensor, self.constant(order, "int32"))
@@ -96,12 +91,10 @@ class Decomposition:
         return self.several("SPLIT", operands, [tensor.dtype] * count, num_splits=count)
 
     def joined(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
-        """Tensors one after the other along an axis."""
         return tensors[0] if len(tensors) == 1 else self.add("CONCATENATION", *tensors, axis=axis)
 
     @property
     def unfused(self) -> dict[str, Any]:
-        """The operator's attributes without its activation."""
         return {**self.op.attrs, FUSED_ACTIVATION: "NONE"}
 
     def activated(self, tensor: Tensor) -> Tensor:
@@ -146,7 +139,6 @@ Decompose = Callable[[Decomposition], Results | str]
 """Builds the decomposition of an operator; returns the reason if the operator is left alone."""
 
 DECOMPOSITIONS: dict[str, Decompose] = {}
-"""The function for each operator, by name."""
 
 
 D = TypeVar("D", bound=Decompose)

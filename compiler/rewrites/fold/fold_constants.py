@@ -52,7 +52,6 @@ def computed(op: Op) -> list[Array]:
 
 
 def fold(graph: Graph, op: Op) -> None:
-    """Replace an operator that is `known` by its results."""
     with invalid_operator(op):
         results = computed(op)
     graph.remove(op)

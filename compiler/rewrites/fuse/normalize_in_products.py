@@ -86,7 +86,6 @@ def _unsupported_reason(
 
 
 def over_rows(op: Op) -> bool:
-    """Whether a normalization is one of rows."""
     shape = shape_normalized(op)
     over = {axis for axis in op.attrs["axes"] if shape[axis] > 1}
     return over == {len(shape) - 1} and shape == op.output.shape

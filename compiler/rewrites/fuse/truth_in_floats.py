@@ -25,7 +25,6 @@ LOGICAL = {
 """What computes truth values from others, and what does so in floats."""
 
 COMPARED = {name: f"tflgpu.{name.lower()}" for name in LOGIC if not name.startswith("LOGICAL_")}
-"""What compares floats."""
 
 SELECTED = {"SELECT": "tflgpu.select", "SELECT_V2": "tflgpu.select"}
 

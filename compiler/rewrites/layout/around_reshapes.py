@@ -135,10 +135,7 @@ def cut_axes(graph: Graph, first: Op, reshape: Op, second: Op) -> str | None:
 
 
 def common_axes(before: Shape, after: Shape) -> tuple[Shape, Parts, Parts] | None:
-    """The sizes of the finest axes, without ones, and which of them the axes of each shape are.
-
-    Returns None if there are none, or an axis has size 0.
-    """
+    """The finest axes' sizes without ones, and which are each shape's; None if none, or empty."""
     if 0 in before:
         return None
     ends = [list(accumulate(shape, mul, initial=1)) for shape in (before, after)]

@@ -37,10 +37,7 @@ def eliminate_common_subexpressions(graph: Graph, target: Target) -> Attempts:
 
 
 def _identity(op: Op, merged: Mapping[Tensor, Tensor]) -> Hashable:
-    """A key that is equal for operators that compute the same result.
-
-    `merged` has the tensor that will be read instead of each tensor found to be equal to it.
-    """
+    """Equal for operators that compute the same; `merged` has what replaces each equal tensor."""
     operands = tuple(
         None if tensor is None else _content(merged.get(tensor, tensor)) for tensor in op.inputs
     )

@@ -35,10 +35,7 @@ def _drops_axes(op: Op) -> bool:
 
 
 def _until_reshaped(graph: Graph, reduction: Op) -> tuple[list[Op], list[Op]] | None:
-    """The operators connected without the reduced axes, and the reshapes after them.
-
-    None if not every path ends in a reshape that brings the axes back.
-    """
+    """The operators up to reshapes that restore the axes, and these; None if a path has none."""
     kept = kept_shape(reduction)
     found: dict[Op, None] = {}
     reshapes: dict[Op, None] = {}

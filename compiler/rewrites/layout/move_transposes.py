@@ -142,10 +142,7 @@ class _Border(Border):
         return _Cost.of(before), _Cost.of(after)
 
     def _is_slow(self, op: Op) -> bool:
-        """Whether a softmax would be across rows that do not fill a slice, and its lines are long.
-
-        That takes longer than a transposition before it and one after it.
-        """
+        """Whether a softmax over long lines, in rows below a slice, costs more than transposing."""
         if op.name != "SOFTMAX":
             return False
         axis, last = softmax_axis(op), self.undone[-1]

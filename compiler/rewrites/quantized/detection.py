@@ -43,7 +43,6 @@ def detection(here: Lowering) -> Results:
 
 
 def _real(here: Lowering, tensor: Tensor) -> Tensor:
-    """An operand as the real numbers that it stands for."""
     if tensor.dtype not in INTEGERS or tensor.quantization is None:
         return tensor
     return here.add("tflgpu.dequantize", here.centered(tensor), scale=float(here.scale(tensor)))

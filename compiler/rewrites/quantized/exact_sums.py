@@ -28,10 +28,7 @@ Channels = tuple[int, int]
 
 
 def exact_sums(layer: Layer) -> Tensor:
-    """The sums of a layer of 8 bits, of its output's shape, rounded to float32 once.
-
-    UnsupportedError if sums of grouped channels may not be exact.
-    """
+    """A layer's sums of 8 bits as float32, rounded once (UnsupportedError if not exact)."""
     here = layer.here
     products = layer.products(here.reach(layer.image))
     count = layer.weights.shape[layer.output_axis]

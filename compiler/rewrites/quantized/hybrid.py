@@ -265,5 +265,4 @@ def _scaled(
 
 
 def _bias(here: Lowering, bias: Tensor | None, channels: int) -> Tensor:
-    """The bias; zeros if there is none."""
     return here.constant(np.zeros(channels)) if bias is None else bias

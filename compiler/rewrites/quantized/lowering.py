@@ -25,7 +25,6 @@ EXACT = 1 << 24
 """Whole numbers up to this are exact in float32."""
 
 INT32 = 2**31 - 1
-"""The greatest int32."""
 
 
 class Lowering(Decomposition):
@@ -45,10 +44,7 @@ class Lowering(Decomposition):
     # -- quantization -----------------------------------------------------------------------
 
     def scale(self, tensor: Tensor, dtypes: Collection[str] = WEIGHTS) -> Array:
-        """The scale of a tensor, float32: of shape [], or [channels] where each has its own.
-
-        UnsupportedError for a tensor that has none, or is of none of the types.
-        """
+        """The scale of a tensor of these types, float32 [] or [channels] (UnsupportedError)."""
         if tensor.quantization is None or tensor.dtype not in dtypes:
             raise self.declined(f"tensor {tensor.name} ({tensor.dtype}) is not quantized")
         scales = np.asarray(tensor.quantization.scale, np.float32)
@@ -69,10 +65,7 @@ class Lowering(Decomposition):
         return scale
 
     def zero(self, tensor: Tensor) -> int:
-        """The zero point of a tensor; 0 if it is not quantized.
-
-        UnsupportedError if its channels have different ones.
-        """
+        """The zero point of a tensor, 0 if not quantized (UnsupportedError if channels differ)."""
         if tensor.quantization is None:
             return 0
         points = set(tensor.quantization.zero_point or (0,))
@@ -117,10 +110,7 @@ class Lowering(Decomposition):
         return not same or not np.array_equal(self.scale(tensor), self.scale(other))
 
     def fixed_point(self, factor: float | np.floating[Any] | Array) -> FixedPoint:
-        """A factor as LiteRT's kernels multiply with it.
-
-        UnsupportedError if they shift by 32 bits or more, which C leaves open.
-        """
+        """A factor as LiteRT multiplies by it (UnsupportedError if shifted by 32 bits or more)."""
         number = fixed_point(float(factor))
         if number.exponent > 31:
             raise self.undefined_shift(number.exponent)
@@ -195,7 +185,6 @@ integers or what they are stored as (UnsupportedError where it has no formula).
 """
 
 LOWERINGS: dict[str, Lower] = {}
-"""By the name of the operator."""
 
 
 def lowers(*names: str) -> Callable[[Lower], Lower]:

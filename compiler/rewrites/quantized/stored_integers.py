@@ -32,7 +32,6 @@ def of_stored_integers(here: Lowering) -> Tensor:
 
 
 def stored(here: Lowering, tensor: Tensor) -> Tensor:
-    """The integers of a tensor, as int32."""
     if tensor.data is not None:
         return here.constant(tensor.data, "int32")
     value = here.add("CAST", here.centered(tensor), dtype="int32")

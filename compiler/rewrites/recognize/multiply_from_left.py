@@ -89,7 +89,6 @@ def _fill_slices(transpose: Op, steps: list[Op], axis: int, target: Target) -> s
 
 
 def _is_softmax(op: Op, axis: int) -> bool:
-    """Whether an operator is a softmax along pixels."""
     if op.name != "SOFTMAX" or op.epilogue:
         return False
     return axis <= softmax_axis(op) < len(op.output.shape) - 1

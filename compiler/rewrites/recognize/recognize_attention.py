@@ -55,8 +55,6 @@ class Scores:
 
 @dataclass(frozen=True)
 class Attention:
-    """An attention found in a graph."""
-
     batch: int
     heads: int
     q: Operand
@@ -65,7 +63,6 @@ class Attention:
     scores: Scores
     scale: float
     region: tuple[Op, ...]
-    """The operators it replaces."""
     joined: bool
     """Whether the result has its heads in the channels."""
 

@@ -46,7 +46,6 @@ class Statistics:
     root: Tensor
     """The deviation, or its inverse."""
     inverse: bool
-    """Whether `root` is the inverse."""
     epsilon: float
     """The constant added to the variance."""
     ops: frozenset[Op]
@@ -72,8 +71,6 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Form:
-    """An expanded normalization."""
-
     gain: tuple[Tensor, ...]
     """Factors of the normalized values."""
     rest: tuple[Term, ...]
@@ -82,8 +79,6 @@ class Form:
 
 @dataclass(frozen=True)
 class Normalization:
-    """A normalization found in a graph."""
-
     last: Op
     """The operator that computes the result."""
     form: Form

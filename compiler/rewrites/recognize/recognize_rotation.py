@@ -31,8 +31,6 @@ HEADS_FIRST = (0, 2, 1, 3)
 
 @dataclass(frozen=True)
 class Rotation:
-    """A rotation found in a graph."""
-
     x: Tensor
     cos: Tensor
     sin: Tensor
@@ -163,7 +161,6 @@ def _either(op: Op) -> list[tuple[Tensor, Tensor]]:
 
 
 def _last(op: Op) -> bool:
-    """Whether a concatenation is along the last axis."""
     rank = len(op.output.shape)
     return normalize_axis(op, int(op.attrs["axis"]), rank) == rank - 1
 

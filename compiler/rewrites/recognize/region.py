@@ -20,6 +20,5 @@ def used_elsewhere(graph: Graph, region: Collection[Op], last: Op) -> str | None
 
 
 def remove_region(graph: Graph, region: Collection[Op]) -> None:
-    """Remove the operators of a region from the graph."""
     for op in region:
         graph.remove(op)

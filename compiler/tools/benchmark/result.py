@@ -22,7 +22,6 @@ class Spread:
     upper: float
     """Third quartile."""
     runs: int
-    """Number of runs."""
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Spread:
@@ -44,9 +43,7 @@ class KernelTime:
     """The time of one dispatch, compared with the roofline."""
 
     label: str
-    """Label of the dispatch."""
     file: str
-    """File of its kernel."""
     seconds: float
     """Median over the passes."""
     flops: int
@@ -58,12 +55,10 @@ class KernelTime:
 
     @property
     def speed(self) -> float:
-        """Operations per second."""
         return self.flops / self.seconds
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per second."""
         return self.moved / self.seconds
 
     @property
@@ -78,13 +73,10 @@ class PartCost:
     """The time of a part on LiteRT, in seconds, medians over the passes."""
 
     label: str
-    """Operators of the part."""
     file: str
-    """File of its model."""
     copy_in: float
     """Copies from the device, including the wait for its kernels."""
     run: float
-    """The run of LiteRT."""
     copy_out: float
     """Copies to the device."""
     crossing: int
@@ -93,8 +85,6 @@ class PartCost:
 
 @dataclass(frozen=True)
 class Footprint:
-    """Memory in bytes."""
-
     arena: int
     weights: int
     buffers: int
@@ -116,11 +106,9 @@ class Benchmark:
     first_run: float
     """The first run after that load."""
     runs: Spread
-    """Runs of tflgpu."""
     litert: Rival | str | None
     """Runs of LiteRT with XNNPACK; why it cannot run the model; None if it was left out."""
     threads: int
-    """Threads of LiteRT."""
     busy: int
     """Other processes that computed meanwhile."""
     litert_gpu: Rival | str | None

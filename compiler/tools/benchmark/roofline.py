@@ -63,8 +63,6 @@ RUNS = 20
 
 @dataclass(frozen=True)
 class Roofline:
-    """The peak performance of a device."""
-
     flops: float
     """Operations per second, a multiply-add counting as two."""
     copies: tuple[tuple[int, float], ...]
@@ -226,13 +224,11 @@ class KeptRoofline:
 
     roofline: Roofline
     date: str
-    """The day of the measurement."""
     file: Path
     """The file it is stored in; delete it to measure again."""
 
 
 def folder() -> Path:
-    """The folder of stored rooflines."""
     return user_cache_path("tflgpu") / "rooflines"
 
 

@@ -38,10 +38,8 @@ class Trial:
     """An edited kernel compared with the original, which the compiler has written."""
 
     folder: Path
-    """The variant's."""
     kernel: str
     launches: tuple[LaunchTrial, ...]
-    """Each launch of the kernel."""
     outputs: tuple[Comparison, ...]
     """The model's outputs, compared with the original's."""
     litert: tuple[Comparison, ...]
@@ -57,13 +55,11 @@ class Trial:
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """All of them."""
         launched = (item for launch in self.launches for item in launch.outputs)
         return (*launched, *self.outputs, *self.litert)
 
     @property
     def ok(self) -> bool:
-        """Whether all results agree."""
         return all(item.ok for item in self.comparisons)
 
 

@@ -12,8 +12,6 @@ from .programs import MachineCode, Module
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler of a GPU."""
-
     name: str
     description: str
     chip: str

@@ -18,7 +18,6 @@ class Module:
     content: bytes
     """SPIR-V, or a source in OpenCL C."""
     parameters: int
-    """Buffers that it takes."""
     group: tuple[int, int, int]
     """Work-items of a work-group along each axis."""
     options: str = ""

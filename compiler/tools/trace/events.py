@@ -21,8 +21,6 @@ TRACKS = ("compiler", "session", "device", "LiteRT")
 
 @dataclass(frozen=True)
 class Event:
-    """Something that took time."""
-
     track: str
     """One of TRACKS; the events of a track lie after or inside one another."""
     name: str
