@@ -25,6 +25,12 @@ PROJECTION, PROJECTION_BIAS = 16, 17
 OUTPUT_STATE, CELL_STATE = 18, 19
 """Positions of the LSTM inputs that keep their content between runs."""
 
+RECURRENT = (
+    *("LSTM", "RNN", "SVDF"),
+    *("UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"),
+)
+"""Layers in one direction, whose states have an entry for each of the batch."""
+
 AUXILIARY = {"BIDIRECTIONAL_SEQUENCE_LSTM": 39, "BIDIRECTIONAL_SEQUENCE_RNN": 9}
 """The position of a second input, which stacked layers may have."""
 
@@ -50,8 +56,12 @@ def _rows(op: Op, rank: int) -> tuple[Shape, int, int]:
     shape = op.operand(0).shape
     if len(shape) != rank:
         raise op.invalid(f"the input {list(shape)} does not have rank {rank}")
-    batch = shape[1] if rank == 3 and op.attrs.get("time_major", False) else shape[0]
-    return shape[:-1], batch, shape[-1]
+    return shape[:-1], shape[batch_axis(op)], shape[-1]
+
+
+def batch_axis(op: Op) -> int:
+    """The axis of the input along which entries have states of their own."""
+    return int(len(op.operand(0).shape) == 3 and op.attrs.get("time_major", False))
 
 
 def _matrix(op: Op, position: int) -> Shape:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ...ir import Op
+from ...ops.recurrent import RECURRENT, batch_axis
 from ...ops.reduce import REDUCTIONS, axes
 from .fit_constants import TRANSPOSED
 
@@ -29,6 +30,10 @@ def _padded(op: Op) -> Combined:
     return [(0, axis) for axis, pair in enumerate(pairs) if pair.any()]
 
 
+def _stepped(op: Op) -> Combined:
+    return [(0, axis) for axis in range(len(op.operand(0).shape)) if axis != batch_axis(op)]
+
+
 def _multiplied(op: Op) -> Combined:
     return [(0, -2 if op.attrs.get("adj_x") else -1), (1, -1 if op.attrs.get("adj_y") else -2)]
 
@@ -36,8 +41,8 @@ def _multiplied(op: Op) -> Combined:
 COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     **dict.fromkeys(
         [
-            *("ADD_N", "BATCH_TO_SPACE_ND", "EMBEDDING_LOOKUP", "PACK", "SHAPE", "SLICE"),
-            *("STRIDED_SLICE", "TILE", "TRANSPOSE"),
+            *("ADD_N", "BATCH_TO_SPACE_ND", "COMPLEX_ABS", "EMBEDDING_LOOKUP", "IMAG", "PACK"),
+            *("REAL", "SHAPE", "SLICE", "STRIDED_SLICE", "TILE", "TRANSPOSE"),
         ],
         _none,
     ),
@@ -57,11 +62,13 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
         ],
         _image,
     ),
+    **dict.fromkeys(RECURRENT, _stepped),
     **dict.fromkeys(["MIRROR_PAD", "PAD", "PADV2"], _padded),
     "BATCH_MATMUL": _multiplied,
     "CONCATENATION": _joined,
     "CUMSUM": lambda op: [(0, int(op.number(1)))],
     "DYNAMIC_UPDATE_SLICE": lambda op: [(0, axis) for axis in range(len(op.operand(0).shape))],
+    "RFFT2D": lambda op: [(0, -2), (0, -1)],
     "REVERSE_V2": lambda op: [(0, axis) for axis in op.integers(1)],
     "SPACE_TO_BATCH_ND": lambda op: [(0, axis) for axis, _ in enumerate(op.integers(1), start=1)],
     "UNPACK": lambda op: [(0, op.attrs.get("axis", 0))],

@@ -9,6 +9,7 @@ it: the compiler cannot know that they are the right ones.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -17,6 +18,7 @@ from ...errors import ModelError
 from ...ir import Array, Graph, Op, Tensor, constant
 from ...ir.sizes import Size, Sizes, by_now, has_batch, in_file, is_changed, regroup
 from ...ops.elementwise import ELEMENTWISE
+from ...ops.recurrent import RECURRENT, batch_axis
 from ...ops.reduce import REDUCTIONS, axes
 from ...ops.slice import axes_of_entries
 
@@ -31,12 +33,14 @@ _New = Iterator[tuple[int, Array | Sequence[int]]]
 
 
 def fitted(graph: Graph, op: Op) -> dict[int, Tensor]:
-    """The constants to read instead, by position (ModelError if sizes it holds are unclear)."""
+    """What to read instead, by position (ModelError if sizes that it holds are unclear)."""
     found = {}
     for position, content in _fitted(graph, op):
         old = op.input(position)
         if old is None:
             found[position] = constant(f"{op.output.name}/shape", np.asarray(content, "int32"))
+        elif old.variable:
+            found[position] = replace(old, shape=np.shape(content))
         elif not np.array_equal(op.constant(position), content):
             found[position] = constant(old.name, np.asarray(content, old.dtype))
     return found
@@ -202,6 +206,14 @@ def _all_places(shape: Iterable[int]) -> Array:
     return grid.reshape(len(grid), -1).T
 
 
+def _states(op: Op, sizes: Sizes) -> _New:
+    """What is kept between runs has an entry for each of the batch."""
+    batch = sizes[batch_axis(op)]
+    for position, state in enumerate(op.inputs if is_changed(batch) else ()):
+        if state is not None and state.variable and state.shape[0] == in_file(batch):
+            yield position, np.empty((by_now(batch), *state.shape[1:]))
+
+
 _HOLDERS: Mapping[str, tuple[int, Callable[[Op, Sizes], _New]]] = {
     "RESHAPE": (0, _reshape),
     "BROADCAST_TO": (0, _broadcast_to),
@@ -211,6 +223,7 @@ _HOLDERS: Mapping[str, tuple[int, Callable[[Op, Sizes], _New]]] = {
     **dict.fromkeys(TRANSPOSED, (2, _transpose_conv)),
     "GATHER_ND": (0, _gather_nd),
     **dict.fromkeys(REDUCTIONS, (0, _reduction)),
+    **dict.fromkeys(RECURRENT, (0, _states)),
 }
 """Operators that hold sizes or places of the operand at a position."""
 

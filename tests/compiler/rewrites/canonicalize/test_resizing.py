@@ -11,6 +11,7 @@ from devices import Attached
 from graphs import (
     Body,
     Call,
+    State,
     Value,
     call,
     drawn,
@@ -209,6 +210,30 @@ def dilated(batch: int, rows: int) -> Value:
     return reshape(call("TILE", turned, ints(1, 1, 2)), batch, rows * 10)
 
 
+def spectrum(batch: int) -> Value:
+    waves = typed("complex64", "RFFT2D", x(batch, 4, 16), ints(4, 16))
+    return reshape(call("COMPLEX_ABS", waves), batch, 36)
+
+
+def recurrent(batch: int, steps: int, major: bool = False) -> Value:
+    """Layers with a state for each of a batch, the first of them with time first if it is major."""
+    attrs = {"fused_activation_function": "TANH"}
+    rows = x(*((steps, batch) if major else (batch, steps)), 3)
+    state = State((batch, 5))
+    layer = (rows, w(5, 3), w(5, 5), w(5), state)
+    first = call("UNIDIRECTIONAL_SEQUENCE_RNN", *layer, time_major=major, **attrs)
+    gates = [*(w(7, 5) for _ in range(4)), *(w(7, 7) for _ in range(4)), *[None] * 3]
+    states = [State((batch, 7)), State((batch, 7))]
+    operands = [*gates, *(w(7) for _ in range(4)), None, None, *states]
+    clips = {"cell_clip": 0.0, "proj_clip": 0.0, "time_major": major}
+    second = call("UNIDIRECTIONAL_SEQUENCE_LSTM", first, *operands, **clips, **attrs)
+    return call("FULLY_CONNECTED", second, w(2, 7), w(2), keep_num_dims=True)
+
+
+def time_first(steps: int, batch: int) -> Value:
+    return recurrent(batch, steps, major=True)
+
+
 CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "attention of a batch": (attention, (1, 19), (4, 19)),
     "attention of shorter rows": (attention, (1, 19), (1, 7)),
@@ -229,6 +254,9 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "heads of a batch": (biased_heads, (1, 5), (3, 5)),
     "products of a batch": (products, (1, 5), (3, 5)),
     "products of longer rows": (products, (1, 5), (3, 9)),
+    "spectra": (spectrum, (1,), (3,)),
+    "recurrent layers of a batch": (recurrent, (1, 4), (3, 4)),
+    "recurrent layers with time first": (time_first, (4, 1), (6, 2)),
     "images": (image, (1, 8, 6), (2, 8, 6)),
     "pyramid": (pyramid, (1, 8, 6), (1, 10, 9)),
     "pyramids": (pyramid, (1, 8, 6), (2, 10, 9)),
