@@ -1,9 +1,9 @@
 """Fixtures of all tests.
 
 A test that needs a device asks for `opencl_device` and so runs once on every OpenCL device present,
-for `opengl_device`, for `webgpu_device`, or for `attached`, which is each of them in turn, or for a
-`way` to reach each with a slice width of its own. Where nothing is present it is skipped, or fails
-if TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
+for `opengl_device`, for `webgpu_device`, for `attached`, which is each of them in turn, for a `way`
+to reach each with a slice width of its own, or for the `driver` of one language. Where nothing is
+present it is skipped, or fails if TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 """
 
 import gc
@@ -23,6 +23,7 @@ from devices import (
     Attached,
     NeedyModule,
     Way,
+    best_opencl_device,
     opencl_devices,
     reached,
     short_name,
@@ -33,6 +34,7 @@ from paths import TESTS
 from shared_programs import hasty_drivers, programs_folder, sharing
 
 from tflgpu.compiler.litert import regions
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
 
@@ -43,7 +45,8 @@ gc.disable()
 os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 DEVICES_AND_MODELS = frozenset(
-    {"opencl_device", "opengl_device", "webgpu_device", "attached", "way", "models", "browser"}
+    {"opencl_device", "opengl_device", "webgpu_device", "attached", "driver", "way"}
+    | {"models", "browser"}
 )
 """Fixtures whose tests are not in the quick tier."""
 
@@ -142,6 +145,20 @@ def webgpu_device() -> str:
         return str(select_device())
     except DeviceError as error:
         unavailable(f"there is no adapter of WebGPU: {error}")
+
+
+@pytest.fixture
+def target() -> TargetName:
+    """The language of tests that are not parametrized by it."""
+    return "opencl"
+
+
+@pytest.fixture
+def driver(target: TargetName, request: pytest.FixtureRequest) -> str:
+    """The name of the best device for a language."""
+    if target == "opencl":
+        return best_opencl_device()
+    return str(request.getfixturevalue(DEVICE_OF[target]))
 
 
 @pytest.fixture(params=ATTACHED, ids=str)

@@ -1,12 +1,13 @@
 """Operators that the GPU delegate of LiteRT computes wrongly: graphs for each defect."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from agreement import problems
 from cases import Case
-from devices import DEVICE_OF, opencl_devices, unavailable, ways
+from devices import Way, ways
 from graphs import Value, call, ints, known, model, parts, typed, w, x, xi
 
 from tflgpu.compiler import Options, pipeline
@@ -121,28 +122,15 @@ GRAPHS = (
 )
 
 
-@pytest.fixture(scope="module", params=[ways()[0], *ways()[-2:]], ids=lambda way: way.target)
-def wrong(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, str]:
-    """What is wrong in one kernel language, by graph and number."""
-    way = request.param
-    if way.target in DEVICE_OF:
-        request.getfixturevalue(DEVICE_OF[way.target])
-    elif not opencl_devices():
-        unavailable("no OpenCL device is present")
+@pytest.mark.parametrize("way", [ways()[0], *ways()[-2:]], ids=str, indirect=True)
+def test_they_are_right_here(way: Way, tmp_path: Path) -> None:
     cases = [
         Case(build.__name__, str(number), value)
         for build in GRAPHS
         for number, value in enumerate(build())
     ]
-    return problems(cases, way, tmp_path_factory.mktemp("defects"))
-
-
-@pytest.mark.parametrize("build", GRAPHS, ids=lambda build: build.__name__)
-def test_it_is_right_here(wrong: Mapping[str, str], build: Callable[[], Iterator[Value]]) -> None:
-    prefix = f"{build.__name__} "
-    assert not {key: text for key, text in wrong.items() if key.startswith(prefix)}
+    found = problems(cases, way, tmp_path)
+    assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 
 
 def test_blocks_of_one_have_no_kernel() -> None:

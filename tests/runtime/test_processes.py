@@ -28,8 +28,7 @@ from tflgpu.runtime.cache.binaries import BINARIES
 from tflgpu.runtime.startup import Startup
 
 SECONDS_TO_END = 60
-
-
+CYCLES = 500
 GROWTH = 8192
 """Bytes a session may leave behind in the driver, on average."""
 
@@ -39,20 +38,13 @@ def variant(cache: Path) -> Path:
 
 
 @linux
-@pytest.mark.parametrize("count", [2, 8])
 def test_processes_compile_and_load_at_once(
-    tmp_path: Path, server: ForkServerContext, attached: Attached, count: int
+    tmp_path: Path, server: ForkServerContext, attached: Attached
 ) -> None:
     cache, start = tmp_path / "cache", server.Event()
-    _all_end_well(
-        start,
-        [
-            server.Process(
-                target=compile_and_load, args=(cache, attached.target, attached.device, start, 3)
-            )
-            for _ in range(count)
-        ],
-    )
+    arguments = (cache, attached.target, attached.device, start, 3)
+    processes = [server.Process(target=compile_and_load, args=arguments) for _ in range(8)]
+    _all_end_well(start, processes)
     folder = variant(cache)
     assert sorted(path.name for path in folder.parent.iterdir()) == [".variant.lock", "variant"]
     if attached.keeps_binaries:
@@ -123,24 +115,9 @@ def _all_end_well(start: Any, started: list[Any]) -> None:
 
 @linux
 def test_cycles(tmp_path: Path, server: ForkServerContext, attached: Attached) -> None:
-    _run_cycles(tmp_path, server, attached, 50)
-
-
-@linux
-@pytest.mark.slow
-def test_many_cycles(tmp_path: Path, server: ForkServerContext, attached: Attached) -> None:
-    _run_cycles(tmp_path, server, attached, 500)
-
-
-def _run_cycles(folder: Path, server: ForkServerContext, attached: Attached, count: int) -> None:
-    variant_folder = chain(target=attached.target).write(folder / "cache")
-    arguments = (variant_folder, attached.device, count, GROWTH)
-    process = server.Process(target=cycles, args=arguments)
-    process.start()
-    process.join(SECONDS_TO_END)
-    code = process.exitcode
-    process.kill()
-    assert code == 0
+    folder = chain(target=attached.target).write(tmp_path / "cache")
+    arguments = (folder, attached.device, CYCLES, GROWTH)
+    _all_end_well(server.Event(), [server.Process(target=cycles, args=arguments)])
 
 
 @linux

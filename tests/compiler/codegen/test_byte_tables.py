@@ -57,11 +57,11 @@ def agrees(made: Model, device: str, folder: Path) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("by_name", [True, False], ids=["instruction", "portable"])
 def test_bits_are_those_of_litert(
-    dtype: str, by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dtype: str, by_name: bool, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not by_name:
         without_instructions(monkeypatch)
-    agrees(activations(dtype), "auto", tmp_path)
+    agrees(activations(dtype), driver, tmp_path)
 
 
 def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:

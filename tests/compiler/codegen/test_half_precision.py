@@ -39,9 +39,8 @@ TOLERANCE = 1e-2
     ],
 )
 def test_half_storage_agrees_with_litert(
-    target: TargetName, profile: str, tmp_path: Path, request: pytest.FixtureRequest
+    target: TargetName, profile: str, driver: str, tmp_path: Path
 ) -> None:
-    device = request.getfixturevalue("opengl_device") if target == "glsl" else "auto"
     image = np.random.default_rng(3).random((1, 8, 8, 1), np.float32)
     single, half = (
         tflgpu.compile(
@@ -50,7 +49,7 @@ def test_half_storage_agrees_with_litert(
         for precision in PRECISIONS
     )
     assert single != half
-    with tflgpu.load(half, device=device) as session:
+    with tflgpu.load(half, device=driver) as session:
         session.poison()
         scores = session.run(image)["probabilities"]
         stored = [tensor for tensor in session.plan.tensors if tensor.stored == "float16"]
@@ -58,7 +57,7 @@ def test_half_storage_agrees_with_litert(
         planned = session.plan.memory.planned
         inner = session.read(stored[-1].name)
         assert inner.shape == stored[-1].shape and np.isfinite(inner).all()
-    with tflgpu.load(single, device=device) as session:
+    with tflgpu.load(single, device=driver) as session:
         assert planned < session.plan.memory.planned
     expected = Reference(DIGITS_MODEL).run([image])[0]
     assert np.abs(scores - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max())
@@ -87,9 +86,8 @@ def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> 
 @pytest.mark.filterwarnings("ignore:.*half precision holds 65504")
 @pytest.mark.parametrize("target", ["opencl", "glsl"])
 def test_tables_are_halved_and_large_constants_are_not(
-    target: TargetName, tmp_path: Path, request: pytest.FixtureRequest
+    target: TargetName, driver: str, tmp_path: Path
 ) -> None:
-    device = request.getfixturevalue("opengl_device") if target == "glsl" else "auto"
     rows = call("GATHER", w(37, 11), xi(5, draw="places"), axis=0)
     shifted = call("ADD", rows, w(5, 11))
     large = Constant((1, 3, 3, 8), values=np.full((1, 3, 3, 8), 1e5, np.float32))
@@ -100,7 +98,7 @@ def test_tables_are_halved_and_large_constants_are_not(
         for precision in PRECISIONS
     )
     assert len(half.weights) < len(single.weights)
-    found = run(half, device, tmp_path, made.inputs)
+    found = run(half, driver, tmp_path, made.inputs)
     expected = Reference(made.content).run(made.inputs)
     for name, value in zip(("rows", "joined"), expected, strict=True):
         assert np.abs(found[name] - value).max() <= 2e-3 * np.abs(value).max()

@@ -8,7 +8,7 @@ import pytest
 from agreement import problems
 from cases import families
 from cases.convolutions import window
-from devices import Way, opencl_devices, own_profile, unavailable
+from devices import Way, own_profile
 from graphs import Value, call, model, w, x
 
 import tflgpu
@@ -32,11 +32,9 @@ CONVOLUTION = call("CONV_2D", POOLED, w(8, 3, 3, 8), w(8), **window())
 
 
 @pytest.mark.parametrize("operator", READERS)
-def test_operators_agree_with_litert(operator: str, tmp_path: Path) -> None:
+def test_operators_agree_with_litert(operator: str, driver: str, tmp_path: Path) -> None:
     """On one device: kernels of images differ from others in their reads only."""
-    device = next(iter(opencl_devices()), None) or unavailable("no OpenCL device is present")
-    way = Way("opencl", "adreno", device)
-    found = problems(families()[operator][::LOOKED_AT], way, tmp_path)
+    found = problems(families()[operator][::LOOKED_AT], Way("opencl", "adreno", driver), tmp_path)
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 
 

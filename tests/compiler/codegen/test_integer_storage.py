@@ -88,10 +88,9 @@ def test_integers_hold_the_same_numbers_as_floats(
     precision: Precision,
     dtype: str,
     zero: int,
+    driver: str,
     tmp_path: Path,
-    request: pytest.FixtureRequest,
 ) -> None:
-    driver = request.getfixturevalue("opengl_device") if target == "glsl" else "auto"
     if device == "wide":
         device = own_profile(tmp_path, "cpu_avx512", byte_storage=True)
     made = network(dtype, zero)

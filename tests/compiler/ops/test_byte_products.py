@@ -81,12 +81,13 @@ def test_bits_are_those_of_litert(
     zero: int,
     device: str,
     by_name: bool,
+    driver: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not by_name:
         without_instructions(monkeypatch)
-    agrees(layers(dtype, zero), device, "auto", tmp_path)
+    agrees(layers(dtype, zero), device, driver, tmp_path)
 
 
 def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def pairs(
     return zip(run(compiled, device, folder, made.inputs).values(), expected, strict=True)
 
 
-def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> None:
+def test_wide_sums_of_images_that_are_not_stored_as_bytes(driver: str, tmp_path: Path) -> None:
     """Their numbers become bytes as they are read."""
     made = layers("uint8", 131)
     disabled = ("store_integers",)
@@ -120,7 +121,7 @@ def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> Non
         options = Options(device=device, fallback="none", disable_passes=disabled)
         compiled = pipeline.build(made.content, options)
         assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 2
-        for found, wanted in pairs(compiled, made, "auto", tmp_path):
+        for found, wanted in pairs(compiled, made, driver, tmp_path):
             np.testing.assert_array_equal(found, wanted)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import as_json, invoke
-from devices import opencl_devices, unavailable
 from graphs import call, model, w, x
 
 from tflgpu.compiler import Options, pipeline
@@ -50,9 +49,9 @@ def add_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bisection, "PIPELINE", broken)
 
 
-def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    if not opencl_devices():
-        unavailable("no OpenCL device is present")
+def test_the_rewrite_at_fault_is_found(
+    driver: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert bisect(MODEL.content, OPTIONS, feed) is None
     add_fault(monkeypatch)
     culprit = bisect(MODEL.content, OPTIONS, feed)
@@ -65,10 +64,10 @@ def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "the rewrite worsen changes the results" in shown.output
 
 
-def test_folding_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_folding_at_fault_is_found(
+    driver: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Here it forgets activations."""
-    if not opencl_devices():
-        unavailable("no OpenCL device is present")
     folded = call("ADD", w(5, 7), w(5, 7), fused_activation_function="RELU")
     path = tmp_path / "model.tflite"
     path.write_bytes(model({"y": call("MUL", x(5, 7), folded)}).content)
