@@ -118,8 +118,8 @@ def test_the_quick_tier_is_named_where_tests_are_run() -> None:
 
 
 def test_pages_and_build_install_and_test_the_same() -> None:
-    """The documented extras exist, and .ci/run uses the same packages, extras and commands."""
-    readme, steps = content("README.md"), content(".ci/run")
+    """The documented extras exist, and CI uses the same packages, extras and commands."""
+    readme, steps, fresh = (content(name) for name in ("README.md", ".ci/run", ".ci/fresh"))
     system = content("Dockerfile")
     for text in (steps, system, content("CONTRIBUTING.md")):
         assert ".ci/packages" in text and "pocl-opencl-icd" not in text
@@ -130,4 +130,5 @@ def test_pages_and_build_install_and_test_the_same() -> None:
     assert named and all(f"\n{name} = [" in project for name in named)
     (most,) = re.findall(r"pip install -e '\.(\[[\w,]+\])'", texts)
     assert f"'.{most}'" in steps and f"'.{most}'" in system
-    assert "pytest -m quick -n 2\n" in readme and 'eval "$(bash .ci/readme 2)"' in steps
+    assert "pytest -m quick -n 2\n" in readme and "bash .ci/fresh" in steps
+    assert 'for number in 1 2; do\n        command=$(bash .ci/readme "$number")' in fresh
