@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ..frozen import dataclass
 from ..plan.records import Argument, Persistent, Plan, Region
 from ..plan.running import Schedule
-from .device import Buffer, Command, Device, Program
+from .device import Buffer, Command, Device, LaunchGrid, Program
 
 Buffers = Mapping[tuple[Region, int], Buffer]
 _Span = tuple[Region, int, int, int, int]
@@ -47,11 +47,11 @@ def bind_commands(
         if isinstance(launched, Persistent):
             arguments.insert(0, device.allocate(launched.counters))
             device.fill(arguments[0], launched.counters, 0)
-            grid = (device.resident_groups, 1, 1)
+            items = (device.resident_groups, 1, 1)
         else:
-            grid = launched.grid
-        program, group = compiled[launched.kernel], plan.kernels[launched.kernel].group
-        commands.append(device.bind(program, arguments, grid, group, submission.barrier))
+            items = launched.grid
+        grid = LaunchGrid(items, plan.kernels[launched.kernel].group, submission.barrier)
+        commands.append(device.bind(compiled[launched.kernel], arguments, grid))
     divided = [commands[some] for some in segments(plan, schedule)]
     return Commands(buffers, programs, divided, [device.record(segment) for segment in divided])
 

@@ -70,6 +70,23 @@ class Range(NamedTuple):
     size: int
 
 
+class LaunchGrid(NamedTuple):
+    """How a program is launched."""
+
+    items: tuple[int, int, int]
+    """Work-items along each axis."""
+    group: tuple[int, int, int]
+    """Those of a work-group."""
+    barrier: bool
+    """Whether it depends on commands enqueued since the last one with a barrier."""
+
+    @property
+    def groups(self) -> tuple[int, int, int]:
+        """Work-groups along each axis."""
+        x, y, z = (items // size for items, size in zip(self.items, self.group, strict=True))
+        return x, y, z
+
+
 class Marker(Protocol):
     """A point in the order of everything that a device was given to do."""
 
@@ -163,18 +180,8 @@ class Device(Protocol):
         """That part as an image for kernels to read; a texel of four channels has `texel` bytes."""
         raise DeviceError(f"kernels in {self.info.target} cannot read images of buffers")
 
-    def bind(
-        self,
-        program: Program,
-        arguments: Sequence[Buffer],
-        grid: tuple[int, int, int],
-        group: tuple[int, int, int],
-        barrier: bool,
-    ) -> Command:
-        """The command that runs a program on these arguments over a grid of work-items.
-
-        `barrier` says that it depends on commands enqueued since the last one with a barrier.
-        """
+    def bind(self, program: Program, arguments: Sequence[Buffer], grid: LaunchGrid) -> Command:
+        """The command that runs a program on these arguments over a grid of work-items."""
 
     def record(self, commands: Sequence[Command]) -> Sequence[Command]:
         """A single command that runs all of these, where the driver supports it; else the same.

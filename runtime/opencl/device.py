@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import DeviceError
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, DeviceInfo
+from ..launch.device import Device, DeviceInfo, LaunchGrid
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from ..processor import usable_cores
@@ -130,15 +130,8 @@ class OpenCLDevice(Device):
     def image(self, buffer: int, offset: int, size: int, texel: int) -> int:
         return self._memory.image(buffer, offset, size, texel)
 
-    def bind(
-        self,
-        program: Program,
-        arguments: Sequence[int],
-        grid: tuple[int, int, int],
-        group: tuple[int, int, int],
-        barrier: bool,
-    ) -> Command:
-        """The queue is in-order, so `barrier` makes no difference."""
+    def bind(self, program: Program, arguments: Sequence[int], grid: LaunchGrid) -> Command:
+        """The queue is in-order, so that barriers make no difference."""
         compiled, name = program
         with driver_call(self._name, f"binding the arguments of {name}"):
             # Arguments belong to the kernel object, so every command has one of its own.
@@ -157,8 +150,8 @@ class OpenCLDevice(Device):
                 pointer = byref(c_void_p(argument))
                 call("clSetKernelArg", kernel, position, sizeof(c_void_p), pointer)
         queue = c_void_p(self._queue)
-        extents = (None, sizes(*grid), sizes(*group))
-        return (self._enqueue, queue, c_void_p(kernel), len(grid), *extents, 0, None, None)
+        extents = (3, None, sizes(*grid.items), sizes(*grid.group))
+        return (self._enqueue, queue, c_void_p(kernel), *extents, 0, None, None)
 
     def record(self, commands: Sequence[Command]) -> Sequence[Command]:
         if self._command_buffers is None or len(commands) < 2:

@@ -11,7 +11,7 @@ from typing import Any
 from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError, DeviceError
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, Range
+from ..launch.device import Device, LaunchGrid, Range
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.storage import WORD
@@ -163,16 +163,8 @@ class OpenGLDevice(Device):
     def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
         return Range(buffer.buffer, buffer.offset + offset, size)
 
-    def bind(
-        self,
-        program: Shader,
-        arguments: Sequence[Range],
-        grid: tuple[int, int, int],
-        group: tuple[int, int, int],
-        barrier: bool,
-    ) -> Command:
-        groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
-        return Command(program.run, tuple(arguments), groups, barrier)
+    def bind(self, program: Shader, arguments: Sequence[Range], grid: LaunchGrid) -> Command:
+        return Command(program.run, tuple(arguments), grid.groups, grid.barrier)
 
     def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:

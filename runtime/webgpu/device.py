@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import BuildError, InputError
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, DeviceInfo, Range
+from ..launch.device import Device, DeviceInfo, LaunchGrid, Range
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.storage import WORD, whole_words
@@ -116,23 +116,15 @@ class WebGPUDevice(Device):
     def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
         return Range(buffer.buffer, buffer.offset + offset, whole_words(size))
 
-    def bind(
-        self,
-        program: Program,
-        arguments: Sequence[Range],
-        grid: tuple[int, int, int],
-        group: tuple[int, int, int],
-        barrier: bool,
-    ) -> Dispatch:
+    def bind(self, program: Program, arguments: Sequence[Range], grid: LaunchGrid) -> Dispatch:
         """WebGPU finds out by itself where barriers are needed."""
         entries = [
             {"binding": number, "resource": argument._asdict()}
             for number, argument in enumerate(arguments)
         ]
-        groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
         with self._doing("binding the kernels"):
             bindings = self._device.create_bind_group(layout=program.layout, entries=entries)
-        return Dispatch(program.pipeline, bindings, groups)
+        return Dispatch(program.pipeline, bindings, grid.groups)
 
     def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         """WebGPU copies whole words, which is what tensors take."""

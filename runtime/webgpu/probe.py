@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import DeviceError
 from ..launch.attempt import say, told
+from ..launch.device import LaunchGrid
 from ..plan.kernels import Kernel
 from .find import opened, present
 
@@ -47,7 +48,8 @@ def try_adapter(adapter: Any) -> Iterator[str]:
     x = np.arange(4 * _ITEMS, dtype=np.float32)
     buffers = [device.allocate(x.nbytes) for _ in range(2)]
     device.upload(buffers[0], x)
-    device.enqueue([device.bind(programs[0], buffers, kernel.group, kernel.group, True)])
+    grid = LaunchGrid(kernel.group, kernel.group, True)
+    device.enqueue([device.bind(programs[0], buffers, grid)])
     result = np.empty_like(x)
     device.download(buffers[1], result)
     device.finish()
