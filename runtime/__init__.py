@@ -33,10 +33,10 @@ if not TYPE_CHECKING:
     __getattr__ = late_names(
         __name__,
         {
-            "BoundRun": "binding.bound",
-            "DeviceInfo": "launch.device",
-            "Session": "session",
-            "SubmittedRun": "binding.submitted",
-            "TensorInfo": "plan.records",
+            "binding.bound": ["BoundRun"],
+            "binding.submitted": ["SubmittedRun"],
+            "launch.device": ["DeviceInfo"],
+            "plan.records": ["TensorInfo"],
+            "session": ["Session"],
         },
     )

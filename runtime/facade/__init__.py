@@ -44,41 +44,33 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_HOMES = {
-    "compile": "compiler.api",
-    "FallbackWarning": "compiler.errors",
-    "Finding": "compiler.errors",
-    "ModelError": "compiler.errors",
-    "OptionError": "compiler.errors",
-    "UnsupportedError": "compiler.errors",
-    "WorkerError": "compiler.errors",
-    "compile_many": "compiler.fleet.api",
-    "Options": "compiler.options",
-    "edit_kernel": "compiler.tools.editing.edit",
-    "revert_kernel": "compiler.tools.editing.edit",
-    "load": "loading",
-    "devices": "runtime.api",
-    "BoundRun": "runtime.binding.bound",
-    "SubmittedRun": "runtime.binding.submitted",
-    "BuildError": "runtime.errors",
-    "CacheWarning": "runtime.errors",
-    "DeviceError": "runtime.errors",
-    "DeviceWarning": "runtime.errors",
-    "InputError": "runtime.errors",
-    "PlanError": "runtime.errors",
-    "StoreError": "runtime.errors",
-    "TflgpuError": "runtime.errors",
-    "DeviceInfo": "runtime.launch.device",
-    "TensorInfo": "runtime.plan.records",
-    "Session": "runtime.session",
+_NAMES = {
+    "compiler.api": ["compile"],
+    "compiler.errors": [
+        *("FallbackWarning", "Finding", "ModelError", "OptionError", "UnsupportedError"),
+        "WorkerError",
+    ],
+    "compiler.fleet.api": ["compile_many"],
+    "compiler.options": ["Options"],
+    "compiler.tools.editing.edit": ["edit_kernel", "revert_kernel"],
+    "loading": ["load"],
+    "runtime.api": ["devices"],
+    "runtime.binding.bound": ["BoundRun"],
+    "runtime.binding.submitted": ["SubmittedRun"],
+    "runtime.errors": [
+        *("BuildError", "CacheWarning", "DeviceError", "DeviceWarning", "InputError", "PlanError"),
+        *("StoreError", "TflgpuError"),
+    ],
+    "runtime.launch.device": ["DeviceInfo"],
+    "runtime.plan.records": ["TensorInfo"],
+    "runtime.session": ["Session"],
 }
-"""The module of each name."""
 
-__all__ = sorted(["__version__", *_HOMES])
+__all__ = sorted(["__version__", *(name for names in _NAMES.values() for name in names)])
 
 # Hidden from type checkers, which would take it to provide any name.
 if not TYPE_CHECKING:
-    _find = late_names("tflgpu", _HOMES)
+    _find = late_names("tflgpu", _NAMES)
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
