@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ..frozen import dataclass
 from ..plan.records import Argument, Persistent, Plan, Region
 from ..plan.running import Schedule
-from .device import Buffer, Command, Device, LaunchGrid, Program
+from .device import Buffer, Command, Device, LaunchGrid, Program, Sources
 
 Buffers = Mapping[tuple[Region, int], Buffer]
 _Span = tuple[Region, int, int, int, int]
@@ -26,7 +26,7 @@ class Commands:
 
 
 def compile_commands(
-    plan: Plan, schedule: Schedule, device: Device, buffers: Buffers, sources: Mapping[str, str]
+    plan: Plan, schedule: Schedule, device: Device, buffers: Buffers, sources: Sources
 ) -> Commands:
     """Compile the kernels from their sources, by file, and bind them (BuildError, DeviceError)."""
     kernels = [plan.kernels[index] for index in schedule.kernels]

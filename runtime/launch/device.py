@@ -15,6 +15,8 @@ from ..plan.running import Limits
 from .callers_memory import CallersMemory
 from .fit import unmet
 
+Sources = Mapping[str, str]
+"""The text of each kernel file, by `Kernel.file`."""
 Program = Any
 """What the driver compiled a kernel to."""
 Buffer = Any
@@ -125,9 +127,7 @@ class Device(Protocol):
         """Why the device cannot run a plan; None if it can."""
         return unmet(plan, self.info.target, self.info.limits)
 
-    def build(
-        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
-    ) -> list[Program]:
+    def build(self, kernels: Sequence[Kernel], options: str, sources: Sources) -> list[Program]:
         """Compile kernels from sources, by file, with options of the compiler (BuildError)."""
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:

@@ -1,7 +1,7 @@
 """Running kernels on an OpenCL device."""
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from ctypes import POINTER, byref, c_void_p, cast, sizeof
 from sys import byteorder
@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import DeviceError
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, DeviceInfo, LaunchGrid
+from ..launch.device import Device, DeviceInfo, LaunchGrid, Sources
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from ..processor import usable_cores
@@ -84,9 +84,7 @@ class OpenCLDevice(Device):
         reason = known().reason_against(self._name, self.info.driver, lanes)
         return f"its vectors of {lanes} floats are too wide: {reason}" if reason else None
 
-    def build(
-        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
-    ) -> list[Program]:
+    def build(self, kernels: Sequence[Kernel], options: str, sources: Sources) -> list[Program]:
         return self._programs.build(kernels, options, sources)
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:

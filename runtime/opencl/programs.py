@@ -7,6 +7,7 @@ from sys import byteorder
 
 from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError
+from ..launch.device import Sources
 from ..plan.kernels import Kernel
 from .library import OpenCLError, OwnedHandles, call, driver_call, handles, make, query, sizes
 
@@ -26,9 +27,7 @@ class OpenCLPrograms:
         self._name, self._context, self._device, self._owned = name, context, device, owned
         self._defines = defines
 
-    def build(
-        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
-    ) -> list[Program]:
+    def build(self, kernels: Sequence[Kernel], options: str, sources: Sources) -> list[Program]:
         """Compile all files as one program, several times faster than one by one.
 
         If that fails, every file is compiled by itself to find the one at fault (BuildError).

@@ -1,7 +1,7 @@
 """Running kernels on an OpenGL device, through moderngl."""
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -11,7 +11,7 @@ from typing import Any
 from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError, DeviceError
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, LaunchGrid, Range
+from ..launch.device import Device, LaunchGrid, Range, Sources
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.storage import WORD
@@ -83,9 +83,7 @@ class OpenGLDevice(Device):
         if status != "GL_NO_ERROR":
             raise DeviceError(f"{self._name}: {status} while {doing}")
 
-    def build(
-        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
-    ) -> list[Shader]:
+    def build(self, kernels: Sequence[Kernel], options: str, sources: Sources) -> list[Shader]:
         """OpenGL's compilers take no options."""
         shaders: dict[str, Shader] = {}
         programs: list[Shader] = []

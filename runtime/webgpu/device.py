@@ -1,7 +1,7 @@
 """Running kernels on a WebGPU device, through PyPI's wgpu."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import BuildError, InputError
 from ..launch.callers_memory import CallersMemory
-from ..launch.device import Device, DeviceInfo, LaunchGrid, Range
+from ..launch.device import Device, DeviceInfo, LaunchGrid, Range, Sources
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.storage import WORD, whole_words
@@ -58,9 +58,7 @@ class WebGPUDevice(Device):
         self._idle = False
         return driver_call(self._name, what)
 
-    def build(
-        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
-    ) -> list[Program]:
+    def build(self, kernels: Sequence[Kernel], options: str, sources: Sources) -> list[Program]:
         """WebGPU's compilers take no options. Each source is compiled once, several at a time."""
         first = {sources[kernel.file]: kernel for kernel in reversed(kernels)}
         with ThreadPoolExecutor(os.cpu_count()) as pool:
