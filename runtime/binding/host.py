@@ -66,7 +66,7 @@ def host_array(info: TensorInfo, value: Any, writes: bool) -> Array:
     if array is None:
         raise InputError(
             f"expected {form}, got {type(value).__name__}; bind a numpy array, an object with the "
-            "buffer protocol or DLPack, or a buffer of pyopencl or moderngl"
+            "buffer protocol or DLPack, or a buffer of pyopencl, moderngl or wgpu"
         )
     dtype = np.dtype(info.dtype)
     size = prod(info.shape) * dtype.itemsize
