@@ -1,5 +1,6 @@
 """Finding WebGPU's adapters, and opening one by its name."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -77,14 +78,24 @@ def _device(adapter: Any) -> Any:
 @cache
 def present() -> list[tuple[DeviceInfo, Any]]:
     """The adapters, whether or not they work, best first (DeviceError)."""
+    with ThreadPoolExecutor(1) as alone:
+        found = alone.submit(_adapters).result()
+    order = ("gpu", "cpu", "other")
+    return sorted(found, key=lambda pair: (order.index(pair[0].type), pair[0].unified))
+
+
+def _adapters() -> list[tuple[DeviceInfo, Any]]:
+    """Those of `BACKENDS`, in wgpu's order (DeviceError).
+
+    For a thread of its own: wgpu makes contexts of OpenGL, after which none is current any more on
+    the thread, and it ends the process where one of GLX is.
+    """
     with without_notices(), driver_call("WebGPU", "listing its adapters"):
-        found = [
+        return [
             (describe(adapter), adapter)
             for adapter in wgpu.gpu.enumerate_adapters_sync()
             if adapter.info["backend_type"] in BACKENDS
         ]
-    order = ("gpu", "cpu", "other")
-    return sorted(found, key=lambda pair: (order.index(pair[0].type), pair[0].unified))
 
 
 def _usable() -> list[tuple[DeviceInfo, Any]]:

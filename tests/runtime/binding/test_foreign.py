@@ -349,12 +349,17 @@ def counting(copied: list[str], method: str, original: Callable[..., Any]) -> Ca
     return count
 
 
-def test_opengl_contexts_are_left_as_they_were(context: Any, opengl_folder: Path) -> None:
-    """Though another context than that of the session is current."""
+def test_opengl_contexts_are_left_as_they_were(
+    context: Any, opengl_folder: Path, webgpu_device: str
+) -> None:
+    """Though another context than that of the session is current, and WebGPU makes its own."""
     with load(opengl_folder, context=context) as session:
         other = moderngl.create_context(standalone=True, backend="egl", require=430)
         probe = other.buffer(reserve=16)
         check(session.run(pair())["y"], pair())
+        webgpu = importlib.import_module("tflgpu.runtime.webgpu.find")
+        webgpu.present.cache_clear()
+        assert webgpu.present()
         probe.write(bytes(range(16)))
         assert probe.read() == bytes(range(16))
         other.release()
@@ -427,9 +432,10 @@ WINDOW = """
 import sys
 import moderngl
 from plans import chain_result, pair
-from tflgpu.runtime import DeviceError, load
+from tflgpu.runtime import DeviceError, devices, load
 
 window = moderngl.create_context(require=430, standalone=True)
+assert devices()
 try:
     load(sys.argv[1])
 except DeviceError as error:
