@@ -286,7 +286,7 @@ def weights_alone() -> Iterator[Case]:
     """Floats that are quantized while the model runs."""
     plain = {"fused_activation_function": "RELU"}
     filters = weights((1, 3, 3, 13), 3)
-    attrs: dict[str, Any] = {**window(), "depth_multiplier": 1, **plain}
+    attrs = {**window(), "depth_multiplier": 1, **plain}
     value = call("DEPTHWISE_CONV_2D", x(2, 7, 5, 13), filters, w(13), **attrs)
     yield row("weights", "DEPTHWISE_CONV_2D", value)
     for channels in (True, False):
@@ -333,7 +333,7 @@ def packed_weights() -> Iterator[Case]:
         value = quantized("FULLY_CONNECTED", *rows, **result, **plain)
         yield row("packed weights", f"{situation}, int8", value)
         for asked in (True, False):
-            attrs = {**plain, "asymmetric_quantize_inputs": asked}
+            attrs: dict[str, Any] = {**plain, "asymmetric_quantize_inputs": asked}
             value = call("FULLY_CONNECTED", x(5, inputs), layer, w(19), **attrs)
             yield row("packed weights", f"{situation}, floats, zero point {asked}", value)
     image = xq(2, 7, 5, 12, zero=-7)
@@ -357,7 +357,7 @@ def packed_weights() -> Iterator[Case]:
     value = call("CONV_2D", x(2, 7, 5, 12), filters, w(20), **window(), **plain)
     yield row("packed weights", "CONV_2D of single pixels in groups", value)
     filters = weights((1, 3, 3, 12), 3, dtype="int4")
-    attrs: dict[str, Any] = {**window(), "depth_multiplier": 1, **plain}
+    attrs = {**window(), "depth_multiplier": 1, **plain}
     value = quantized("DEPTHWISE_CONV_2D", image, filters, bias(filters, 12), **result, **attrs)
     yield row("packed weights", "DEPTHWISE_CONV_2D", value)
     packed = known(np.arange(270).reshape(9, 3, 10).astype(np.int8) % 15 - 7, affine(0.3), "int4")
