@@ -13,12 +13,21 @@
 #include <string.h>
 #include <webgpu/webgpu.h>
 
+/* The backend is asked for by name: through OpenGL, WebGPU lacks what kernels need, and looking for
+ * its adapters would leave no context of the application current. */
 #if defined(__EMSCRIPTEN__)
 #include <emscripten.h>
+enum { BACKEND = WGPUBackendType_Undefined };
 #elif defined(_WIN32)
 #include <windows.h>
+enum { BACKEND = WGPUBackendType_D3D12 };
 #else
 #include <time.h>
+#ifdef __APPLE__
+enum { BACKEND = WGPUBackendType_Metal };
+#else
+enum { BACKEND = WGPUBackendType_Vulkan };
+#endif
 #endif
 
 /* A copy of a buffer that the host waits for. */
@@ -234,11 +243,8 @@ static int try_adapter(webgpu_session *session, const WGPURequestAdapterOptions 
   if (!session->adapter) return 0;
   wgpuAdapterGetInfo(session->adapter, &info);
   describe(session, &info);
-  /* Through OpenGL, WebGPU lacks what kernels need. */
-  fits = info.backendType != WGPUBackendType_OpenGL &&
-         info.backendType != WGPUBackendType_OpenGLES &&
-         (!wanted || tflgpu_contains(device->name, wanted) ||
-          tflgpu_contains(device->vendor, wanted));
+  fits = !wanted || tflgpu_contains(device->name, wanted) ||
+         tflgpu_contains(device->vendor, wanted);
   wgpuAdapterInfoFreeMembers(info);
   if (fits) return 1;
   wgpuAdapterRelease(session->adapter);
@@ -255,7 +261,8 @@ static tflgpu_status choose_adapter(webgpu_session *session, const char *wanted,
         .featureLevel = WGPUFeatureLevel_Core,
         .powerPreference =
             i == 1 ? WGPUPowerPreference_LowPower : WGPUPowerPreference_HighPerformance,
-        .forceFallbackAdapter = i == 2};
+        .forceFallbackAdapter = i == 2,
+        .backendType = (WGPUBackendType)BACKEND};
     if (try_adapter(session, &options, wanted)) return TFLGPU_OK;
   }
   return tflgpu_no_device(error, "WebGPU", wanted,

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from devices import need_programs
-from exporting import Demo, Found, build, content, exported
+from exporting import Demo, Found, build, content, exported, run
 from paths import DIGITS_MODEL
 from wgpu_native import wgpu_native
 
@@ -17,6 +17,7 @@ from tflgpu.runtime.cache.variant import read_variant
 pytestmark = pytest.mark.slow
 
 IMAGE = {"image": np.random.default_rng(6).random((1, 8, 8, 1), np.float32)}
+CALLERS = Path(__file__).parent / "callers"
 OPTIONS = Options(target="wgsl", device="webgpu", fallback="none")
 
 
@@ -47,6 +48,15 @@ def test_a_kernel_that_is_rejected(digits: Demo, tmp_path: Path) -> None:
     build(demo.folder, "demo", *names, *wgpu_native(tmp_path))
     said = demo.run(content=content(IMAGE)).stderr
     assert "rejects the kernel " in said and "of digits.tflite:" in said and "computed" in said
+
+
+def test_beside_opengl(webgpu: Found, gles: Found, digits: Demo, tmp_path: Path) -> None:
+    """A context that a program has made current stays so."""
+    sources = ("net.c", "tflgpu.c", "tflgpu_webgpu.c", str(CALLERS / "beside_gles.c"))
+    libraries = (*wgpu_native(tmp_path), "-l:libEGL.so.1")
+    build(digits.folder, "beside", f"-I{digits.folder}", *sources, *libraries)
+    ran = run(digits.folder, "./beside", webgpu.name)
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize(
