@@ -9,7 +9,6 @@ while the store cannot be reached.
 """
 
 import hashlib
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -103,7 +102,7 @@ def is_copy(folder: Path, publication: Publication) -> bool:
     return are_whole(folder, publication.manifest.files)
 
 
-def copied(copies: Path, where: Address, model: str | os.PathLike[str] | None) -> list[Publication]:
+def copied(copies: Path, where: Address) -> list[Publication]:
     """The manifests of a model's variants that were fetched before, the newest first.
 
     None if they are of several models that may be meant. Files and signatures are not checked.
@@ -120,7 +119,9 @@ def copied(copies: Path, where: Address, model: str | os.PathLike[str] | None) -
         if asked and path.parent == folder_of(copies, publication):
             found.append(publication)
     names = {each.manifest.fingerprint: each.manifest.model for each in found}
-    meant = list(names) if model is None else meant_models(names, model, names.__getitem__)
+    meant = list(names)
+    if where.model is not None:
+        meant = meant_models(names, where.model, names.__getitem__)
     if len(meant) != 1:
         return []
     of_model = [each for each in found if each.manifest.fingerprint == meant[0]]

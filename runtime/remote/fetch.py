@@ -38,27 +38,25 @@ def fetch(
     PlanError if there is no such variant, it is not trusted or its files are damaged, StoreError if
     the store cannot be reached and nothing was fetched before.
     """
-    trusted, where = Trusted(trust), address(url)
+    trusted, where = Trusted(trust), address(url, model)
     copies = copies_of(where.store)
     try:
         store = Store(where.store, timeout)
-        found = _find(store, where, model, trusted)
+        found = _find(store, where, trusted)
         chosen = _chosen(store, found, copies, choose)
         return _fetch(store, chosen, copies, trusted)
     except StoreError as error:
-        folder = _fetched_before(copies, where, model, trusted, choose)
+        folder = _fetched_before(copies, where, trusted, choose)
         if folder is None:
             raise
         warn_caller(CacheWarning(f"{error}; {folder}, fetched before, is used"))
         return folder
 
 
-def _find(
-    store: Store, where: Address, model: str | os.PathLike[str] | None, trusted: Trusted
-) -> list[Publication]:
+def _find(store: Store, where: Address, trusted: Trusted) -> list[Publication]:
     """The variants of a model that may be run (PlanError if there are none)."""
     try:
-        return _trusted(store, find(store, where, model), trusted)
+        return _trusted(store, find(store, where), trusted)
     except PlanError:
         # A network drive that is not mounted, or a page that a server gives for every file, is no
         # store without models.
@@ -66,16 +64,10 @@ def _find(
         raise
 
 
-def _fetched_before(
-    copies: Path,
-    where: Address,
-    model: str | os.PathLike[str] | None,
-    trusted: Trusted,
-    choose: Choose,
-) -> Path | None:
+def _fetched_before(copies: Path, where: Address, trusted: Trusted, choose: Choose) -> Path | None:
     """The copy that a store would be asked for; None if there is none that may be run."""
     newest: dict[str, Path] = {}
-    for each in copied(copies, where, model):
+    for each in copied(copies, where):
         folder, path = folder_of(copies, each), each.manifest.path
         if path not in newest and trusted.objection(each) is None and is_copy(folder, each):
             newest[path] = folder

@@ -48,9 +48,11 @@ class Address:
     store: str
     fingerprint: str = ""
     variant: str = ""
+    model: str | os.PathLike[str] | None = None
+    """The model that is meant, as in `tflgpu.load`."""
 
 
-def address(url: str) -> Address:
+def address(url: str, model: str | os.PathLike[str] | None = None) -> Address:
     """A URL, taken apart (StoreError if it has a query or a fragment).
 
     >>> address("s3://models/" + "ab" * 32 + "/opencl-f32-mali-a20d7aa81cd8").variant
@@ -60,9 +62,11 @@ def address(url: str) -> Address:
     url = url.rstrip("/")
     above, _, last = url.rpartition("/")
     if is_fingerprint(last):
-        return Address(above, last)
+        return Address(above, last, model=model)
     store, _, middle = above.rpartition("/")
-    return Address(store, middle, last) if is_fingerprint(middle) else Address(url)
+    if is_fingerprint(middle):
+        return Address(store, middle, last, model)
+    return Address(url, model=model)
 
 
 def published(store: Store, fingerprint: str, variant: str) -> Publication | None:
@@ -105,12 +109,12 @@ def check_store(store: Store) -> None:
         )
 
 
-def find(store: Store, where: Address, model: str | os.PathLike[str] | None) -> list[Entry]:
+def find(store: Store, where: Address) -> list[Entry]:
     """The variants of one model, the newest first; those that cannot be relied on come last.
 
-    `model` is as in `tflgpu.load`. PlanError if there are none, or if the store holds several
-    models that it may mean.
+    PlanError if there are none, or if the store holds several models that may be meant.
     """
+    model = where.model
     fingerprint = where.fingerprint or _only_model(store, model)
     chosen = [f"{fingerprint}/{where.variant}"] if where.variant else []
     paths = chosen or _variants(store, fingerprint)
