@@ -4,8 +4,6 @@ Importing this package is cheap. numpy and the drivers' interfaces are imported 
 loaded, the compiler never.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from .api import devices as devices

@@ -5,8 +5,6 @@ millisecond, and a start declares 30 of them. These share theirs. `fields`, `rep
 of `dataclasses` work.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError

@@ -8,8 +8,6 @@ Names are imported on first use, so an application that only loads compiled mode
 compiler.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from tflgpu.runtime.late_names import late_names
