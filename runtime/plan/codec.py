@@ -24,8 +24,7 @@ from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from .buffer import OFFSET, Buffer, check_count
-from .draft import Draft, TableLayout
+from .buffer import OFFSET, Buffer, Draft, TableLayout, check_count
 
 UInt8 = Annotated[int, "uint8"]
 Int32 = Annotated[int, "int32"]

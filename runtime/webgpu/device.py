@@ -16,7 +16,6 @@ from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.storage import WORD, whole_words
 from ..startup import DRIVER_PROCESS
-from .callers_memory import check_memory
 from .commands import Dispatch, TextureCopy, encode
 from .downloads import Copy, Download, Downloads
 from .info import limits_of
@@ -100,7 +99,7 @@ class WebGPUDevice(Device):
     def adopt(
         self, memory: CallersMemory, size: int, writes: bool
     ) -> tuple[Range, Sequence[Command]]:
-        check_memory(memory, self._device, writes)
+        _check_memory(memory, self._device, writes)
         if not memory.texture:
             return Range(memory.owner, 0, max(whole_words(size), WORD)), ()
         height, width, channels = memory.shape
@@ -191,6 +190,26 @@ class WebGPUDevice(Device):
 
     def release(self) -> None:
         self._buffers.release()
+
+
+def _check_memory(memory: CallersMemory, device: Any, writes: bool) -> None:
+    """Raise an InputError unless kernels of a device can use the memory."""
+    if memory.library != "wgpu":
+        raise InputError(
+            f"a {memory.kind} cannot be bound to a model on WebGPU; bind a wgpu.GPUBuffer or "
+            "GPUTexture, or compile the model with another target"
+        )
+    if memory.owner._device is not device:
+        raise InputError(
+            f"the {memory.kind} belongs to another device; load the model with context= the "
+            "wgpu.GPUDevice of the buffer"
+        )
+    kinds = wgpu.TextureUsage if memory.texture else wgpu.BufferUsage
+    name = ("COPY_DST" if writes else "COPY_SRC") if memory.texture else "STORAGE"
+    if not memory.owner.usage & getattr(kinds, name):
+        raise InputError(f"the {memory.kind} was made without the usage {name}, which is needed")
+    if not memory.texture and memory.owner.map_state != "unmapped":
+        raise InputError(f"the {memory.kind} is mapped for the host; unmap it before")
 
 
 def _destroy(buffers: Sequence[Any]) -> None:
