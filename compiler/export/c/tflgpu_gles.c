@@ -325,7 +325,10 @@ static tflgpu_status choose_context(gles_session *session, const char *wanted,
   }
   session->display = best_display;
   session->context = best_context;
-  return best ? TFLGPU_OK : tflgpu_no_device(error, "OpenGL ES 3.1", wanted, "");
+  if (best) return TFLGPU_OK;
+  return tflgpu_no_device(error, "OpenGL ES 3.1", wanted,
+                          "; install a driver, and use a thread on which no context of GLX is "
+                          "current, such as that of a window on X11");
 }
 
 static uint64_t limit(const gles_session *session, uint32_t name) {
