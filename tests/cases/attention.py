@@ -153,6 +153,10 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention of odd heads", call("RELU", attention(*odd)))
     whole = attention(x(1, 2, 32, 16), x(1, 2, 48, 16), x(1, 2, 48, 16))
     yield Case("recognized", "attention of whole slices", whole)
+    nothing = np.zeros((32, 48), np.float32)
+    nothing[::7] = -np.inf
+    none_left = attention(x(1, 2, 32, 16), x(1, 2, 48, 16), x(1, 2, 48, 16), known(nothing))
+    yield Case("recognized", "attention to nothing", none_left, kernels="XNNPACK")
     rows = reshape(attention(x(1, 2, 64, 32), x(1, 2, 64, 32), x(1, 2, 64, 32)), 2, 64 * 32)
     yield Case("recognized", "attention stored in rows", rows)
     masks = causal(19, 37), x(2, 1, 1, 37)
