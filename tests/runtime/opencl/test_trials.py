@@ -206,15 +206,23 @@ def run(tmp_path: Path, driver: Driver, program: list[str], path: str = "") -> s
     vendors.mkdir(exist_ok=True)
     for number, each in enumerate((driver, working())):
         (vendors / f"{number}.icd").write_text(f"{each.library}\n")
-    environment = os.environ | {
-        "OCL_ICD_VENDORS": str(vendors),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        "PATH": path or os.environ["PATH"],
-    }
-    done = subprocess.run(
-        [sys.executable, *program], env=environment, capture_output=True, text=True, check=False
-    )
+    done = process(tmp_path, *program, PATH=path or os.environ["PATH"])
     return done.stdout + done.stderr
+
+
+def process(folder: Path, *program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A program of Python that finds the drivers in a folder, no OpenGL and no WebGPU."""
+    environment = {
+        **os.environ,
+        "OCL_ICD_VENDORS": str(folder / "vendors"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "__EGL_VENDOR_LIBRARY_DIRS": "/none",
+        "VK_DRIVER_FILES": "/none",
+        "VK_ICD_FILENAMES": "/none",
+        **variables,
+    }
+    command = [sys.executable, *program]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_auto_passes_over_it(tmp_path: Path, digits: Path) -> None:
@@ -247,16 +255,7 @@ def test_doctor_where_nothing_works(tmp_path: Path) -> None:
     driver = broken(tmp_path, "CRASH")
     (tmp_path / "vendors").mkdir()
     shutil.copy(driver.registration, tmp_path / "vendors")
-    environment = os.environ | {
-        "OCL_ICD_VENDORS": str(tmp_path / "vendors"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        # No OpenGL and no WebGPU either.
-        "__EGL_VENDOR_LIBRARY_DIRS": str(tmp_path),
-        "VK_DRIVER_FILES": "/none",
-        "VK_ICD_FILENAMES": "/none",
-    }
-    command = [sys.executable, "-m", "tflgpu", "doctor", "--json"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = process(tmp_path, "-m", "tflgpu", "doctor", "--json")
     assert done.returncode == 1 and done.stderr.startswith("error: no device works")
     report = json.loads(done.stdout)
     assert report["usable"] is False and report["devices"] == []
