@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way, by_turns
+from graphs.operators import file_of
 from numpy.typing import NDArray
 
 import tflgpu
 from tflgpu.compiler import ModelError, Options, pipeline
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 Array = NDArray[Any]
@@ -24,18 +25,12 @@ class Builder:
     """A model with one operator, whose operands are drawn from a fixed seed."""
 
     def __init__(self) -> None:
-        self.graph = Graph()
+        self.begins: list[Op] = []
         self.random = np.random.default_rng(11)
-
-    def input(self, *shape: int) -> Tensor:
-        tensor = Tensor("x", shape)
-        self.graph.inputs.append(tensor)
-        self.graph.input_names.append("x")
-        return tensor
 
     def weights(self, *shape: int) -> Tensor:
         data = self.random.standard_normal(shape).astype(np.float32) * np.float32(0.7)
-        return constant(f"w{len(self.graph.tensors)}{self.random.integers(1 << 30)}", data)
+        return constant(f"w{self.random.integers(1 << 30)}", data)
 
     def state(self, *shape: int) -> Tensor:
         return Tensor(f"state{self.random.integers(1 << 30)}", shape, variable=True)
@@ -44,17 +39,14 @@ class Builder:
         """A state that begins with a constant in half precision."""
         begin = self.random.standard_normal(shape).astype(np.float16)
         state = self.state(*shape)
-        self.graph.add(Op("DEQUANTIZE", (constant(f"begin of {state.name}", begin),), (state,)))
+        self.begins.append(Op("DEQUANTIZE", (constant(f"begin of {state.name}", begin),), (state,)))
         return state
 
     def model(
         self, name: str, operands: list[Tensor | None], *shapes: tuple[int, ...], **attrs: Any
     ) -> bytes:
-        names = ("y", "z")[: len(shapes)]
-        outputs = [Tensor(name, shape) for name, shape in zip(names, shapes, strict=True)]
-        self.graph.add(Op(name, tuple(operands), outputs, attrs))
-        self.graph.outputs, self.graph.output_names = outputs, list(names)
-        return write(self.graph)
+        outputs = [Tensor(*each) for each in zip("yz", shapes, strict=False)]
+        return file_of(*self.begins, Op(name, operands, outputs, attrs))
 
 
 def cell(
@@ -92,7 +84,7 @@ def lstm(
     major = attrs.get("time_major", False)
     shape = ((steps, batch) if major else (batch, steps)) if steps else (batch,)
     gates = [not coupled, True, True, True]
-    operands: list[Tensor | None] = [b.input(*shape, inputs)]
+    operands: list[Tensor | None] = [Tensor("x", (*shape, inputs))]
     operands += cell(b, inputs, cells, outputs, coupled, peepholes, projected)
     operands += [b.state(batch, outputs), b.state(batch, cells)]
     if normalized:
@@ -106,7 +98,7 @@ def rnn(steps: int = 0, given: bool = False, **attrs: Any) -> bytes:
     b = Builder()
     state = b.given_state(2, 5) if given else b.state(2, 5)
     shape = ((steps, 2) if attrs.get("time_major") else (2, steps)) if steps else (2,)
-    operands = [b.input(*shape, 3), b.weights(5, 3), b.weights(5, 5), b.weights(5), state]
+    operands = [Tensor("x", (*shape, 3)), b.weights(5, 3), b.weights(5, 5), b.weights(5), state]
     name = "UNIDIRECTIONAL_SEQUENCE_RNN" if steps else "RNN"
     return b.model(name, list(operands), (*shape, 5), fused_activation_function="TANH", **attrs)
 
@@ -114,7 +106,7 @@ def rnn(steps: int = 0, given: bool = False, **attrs: Any) -> bytes:
 def svdf(rank: int, memory: int, bias: bool = True, activation: str = "RELU") -> bytes:
     b = Builder()
     filters = 4 * rank
-    operands = [b.input(2, 3), b.weights(filters, 3), b.weights(filters, memory)]
+    operands = [Tensor("x", (2, 3)), b.weights(filters, 3), b.weights(filters, memory)]
     operands += [b.weights(4) if bias else None, b.state(2, filters * memory)]  # type: ignore[list-item]
     return b.model("SVDF", list(operands), (2, 4), rank=rank, fused_activation_function=activation)
 
@@ -126,7 +118,7 @@ def bidirectional_lstm(merged: bool, peepholes: bool = False, projected: bool = 
     """
     b = Builder()
     size, batch = 7 if projected else 5, 1 if merged else 2
-    operands: list[Tensor | None] = [b.input(*((batch, 4) if merged else (4, batch)), 3)]
+    operands: list[Tensor | None] = [Tensor("x", (batch, 4, 3) if merged else (4, batch, 3))]
     for _ in range(2):
         operands += cell(b, 3, 5, size, peepholes, peepholes, projected)
     for _ in range(2):
@@ -138,7 +130,7 @@ def bidirectional_lstm(merged: bool, peepholes: bool = False, projected: bool = 
 
 def bidirectional_rnn(merged: bool) -> bytes:
     b = Builder()
-    operands: list[Tensor | None] = [b.input(*((2, 4) if merged else (4, 2)), 3)]
+    operands: list[Tensor | None] = [Tensor("x", (2, 4, 3) if merged else (4, 2, 3))]
     for units in (5, 7):
         operands += [b.weights(units, 3), b.weights(units, units), b.weights(units)]
         operands.append(b.state(2, units))
@@ -150,7 +142,8 @@ def bidirectional_rnn(merged: bool) -> bytes:
 def _bidirectional(
     b: Builder, name: str, operands: list[Tensor | None], merged: bool, *sizes: int, **attrs: Any
 ) -> bytes:
-    shape = b.graph.inputs[0].shape[:2]
+    assert operands[0] is not None
+    shape = operands[0].shape[:2]
     shapes = [(*shape, sum(sizes))] if merged else [(*shape, size) for size in sizes]
     options = {"merge_outputs": merged, "time_major": not merged, **attrs}
     return b.model(name, operands, *shapes, **options)
