@@ -2,6 +2,7 @@
 
 import pytest
 from graphs import parsed
+from graphs.operators import graph_of
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import PassError
@@ -32,8 +33,7 @@ def test_a_rewrite_that_breaks_the_graph_is_named() -> None:
 
 
 def test_a_graph_is_checked_as_a_whole() -> None:
-    graph = Graph()
-    graph.outputs = [Tensor("y", (5,))]
+    graph = graph_of(outputs=[Tensor("y", (5,))])
     with pytest.raises(PassError, match="the model's output y is never written"):
         check(graph, "some rewrite", everything=True)
 
