@@ -131,32 +131,22 @@ class Binding:
                 return argument if argument.accessor.stored == found.stored else None
         return None
 
-    def _accessor(
-        self,
-        array: str,
-        tensor: Tensor,
-        storage: str,
-        by_slices: bool = False,
-        zero_point: int | None = None,
-    ) -> Accessor:
+    def _accessor(self, array: str, tensor: Tensor, storage: str, writes: bool = False) -> Accessor:
         return accessor(
             array,
             tensor,
             storage,
             self.target,
             self.layouts.get(tensor),
-            by_slices=by_slices,
+            by_slices=writes and self.sliced,
             flatten=self.launch.flatten,
-            zero_point=zero_point,
+            zero_point=self.implementation.zero_point if writes else None,
             half=self.half,
             used=self.used,
         )
 
     def _writing(self, role: str, tensor: Tensor) -> Accessor:
-        implementation = self.implementation
-        return self._accessor(
-            role, tensor, implementation.writes, self.sliced, implementation.zero_point
-        )
+        return self._accessor(role, tensor, self.implementation.writes, writes=True)
 
     def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
         """The accessor of a tensor that is read: an image if the device profile says so."""

@@ -22,6 +22,8 @@ JINJA = {
     *("macro", "endmacro", "call", "endcall", "from", "import", "include", "set", "endset", "do"),
 }
 
+Nodes = list[nodes.Node]
+
 ASSIGN = "assign"
 """The tag of an assignment, which templates leave out."""
 
@@ -41,10 +43,10 @@ class StatementTags(Extension):
                 if name.type == "name" and name.value not in self._known:
                     yield Token(name.lineno, "name", ASSIGN)
 
-    def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
+    def parse(self, parser: Parser) -> nodes.Node | Nodes:
         """The nodes of a tag (TemplateSyntaxError)."""
         tag = next(parser.stream)
-        found: nodes.Node | list[nodes.Node]
+        found: nodes.Node | Nodes
         if tag.value in ("let", "var"):
             found = self._declare(parser, tag)
         elif tag.value == "fill":
@@ -59,7 +61,7 @@ class StatementTags(Extension):
             node.set_lineno(tag.lineno)
         return found
 
-    def _declare(self, parser: Parser, tag: Token) -> list[nodes.Node]:
+    def _declare(self, parser: Parser, tag: Token) -> Nodes:
         """`let name = value`: the name becomes what stands for the variable.
 
         `let a, b = pair` declares several; `let own[key] = value` declares one of a dictionary of
@@ -81,7 +83,7 @@ class StatementTags(Extension):
         if len(targets) == 1:
             return _declared(parser, function, targets[0], value)
         values = parser.free_identifier()
-        found: list[nodes.Node] = [nodes.Assign(values, value)]
+        found: Nodes = [nodes.Assign(values, value)]
         for number, target in enumerate(targets):
             part = nodes.Getitem(values, nodes.Const(number), "load")
             found += _declared(parser, function, target, part)
@@ -121,10 +123,10 @@ class StatementTags(Extension):
         call.kwargs = bounds.kwargs
         return nodes.CallBlock(call, [_parameter(counter)], [], body)
 
-    def _conditional(self, parser: Parser, tag: Token) -> list[nodes.Node]:
+    def _conditional(self, parser: Parser, tag: Token) -> Nodes:
         """`when condition` or `while condition`."""
         condition = parser.free_identifier()
-        found: list[nodes.Node] = [nodes.Assign(condition, parser.parse_expression())]
+        found: Nodes = [nodes.Assign(condition, parser.parse_expression())]
         body = parser.parse_statements(("name:else", "name:end"))
         bodies = [_if_any(parser, condition, "FALSE", body, found)]
         if next(parser.stream).value == "else":
@@ -134,9 +136,7 @@ class StatementTags(Extension):
         return [*found, nodes.Output([_call(function, condition, *bodies)])]
 
 
-def _declared(
-    parser: Parser, function: str, target: nodes.Name, value: nodes.Expr
-) -> list[nodes.Node]:
+def _declared(parser: Parser, function: str, target: nodes.Name, value: nodes.Expr) -> Nodes:
     held = parser.free_identifier()
     return [
         nodes.Assign(held, _filter(function, value, nodes.Const(target.name))),
@@ -147,7 +147,7 @@ def _declared(
 
 def _declared_in(
     parser: Parser, function: str, name: nodes.Name, key: nodes.Expr, value: nodes.Expr
-) -> list[nodes.Node]:
+) -> Nodes:
     """One of a dictionary of variables."""
     held, place = parser.free_identifier(), parser.free_identifier()
     entry = nodes.Dict([nodes.Pair(place, nodes.Getattr(held, "value", "load"))])
@@ -162,11 +162,7 @@ def _declared_in(
 
 
 def _if_any(
-    parser: Parser,
-    condition: nodes.Expr,
-    unless: str,
-    body: list[nodes.Node],
-    found: list[nodes.Node],
+    parser: Parser, condition: nodes.Expr, unless: str, body: Nodes, found: Nodes
 ) -> nodes.InternalName:
     """What holds the statements of a body, which is only rendered if it can be reached."""
     held = parser.free_identifier()

@@ -83,19 +83,15 @@ def _tile(
 
 
 def _launch(
-    op: Op,
-    target: Target,
-    template: str,
-    columns_each: int,
-    rows_each: int,
-    variables: Mapping[str, object],
+    op: Op, target: Target, template: str, each: tuple[int, int], variables: Mapping[str, object]
 ) -> Launch:
-    """A launch whose work-items compute so many columns of so many rows of row-major matrices.
+    """A launch whose work-items compute so many columns of so many rows each, all row-major.
 
     On a processor those next to each other compute neighbouring rows, so that what they read of the
     second operand stays in its cache, and on GPUs columns.
     """
     rows, inner, columns = matrices(op)
+    columns_each, rows_each = each
     batches, rows_first = op.output.shape[:-2], target.on_processor
     across, down = -(-columns // columns_each), -(-rows // rows_each)
     return Launch.of(
@@ -121,7 +117,7 @@ def _launch(
 def _build(op: Op, target: Target) -> Launch:
     transposed = bool(op.attrs.get("adj_y", False))
     variables = {"tile": COLUMNS, "b_transposed": transposed}
-    return _launch(op, target, "matmul/batch_matmul.jinja", COLUMNS, 1, variables)
+    return _launch(op, target, "matmul/batch_matmul.jinja", (COLUMNS, 1), variables)
 
 
 def _slices_of_columns(op: Op, target: Target) -> str | None:
@@ -136,11 +132,11 @@ def _slices_of_columns(op: Op, target: Target) -> str | None:
 
 def _build_columns(op: Op, target: Target, shape: TileShape | None) -> Launch:
     tile = _tile(op, target, shape)
-    template, each = "matmul/batch_matmul_columns.jinja", tile.slices * target.lanes
+    each = (tile.slices * target.lanes, tile.pixels)
     in_slices = no_row_slices(op, target, op.epilogue_inputs) is None
     lanes = min(op.output.shape[-1], target.lanes)
     variables = {"tile": tile, "lanes": lanes, "in_slices": in_slices}
-    return _launch(op, target, template, each, tile.pixels, variables)
+    return _launch(op, target, "matmul/batch_matmul_columns.jinja", each, variables)
 
 
 def _slices_of_products(op: Op, target: Target) -> str | None:
@@ -163,7 +159,7 @@ def _build_products(op: Op, target: Target) -> Launch:
     each = min(most, columns)
     at_once = adds_up and rows_each * each == lanes
     variables = {"columns_each": each, "at_once": at_once}
-    return _launch(op, target, "matmul/batch_matmul_products.jinja", each, rows_each, variables)
+    return _launch(op, target, "matmul/batch_matmul_products.jinja", (each, rows_each), variables)
 
 
 def _rows_of_slices(op: Op, target: Target) -> str | None:

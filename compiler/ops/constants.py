@@ -56,15 +56,8 @@ def _shape_of(reference: Reference) -> Infer:
     return lambda op: [np.shape(reference(op))]
 
 
-def _folded(
-    signature: str,
-    infer: Infer,
-    reference: Reference,
-    note: str,
-    dtypes: tuple[str, ...] = ANY,
-    **more: Any,
-) -> None:
-    define(signature, infer, (), reference, dtypes, note, **more)
+def _folded(signature: str, infer: Infer, reference: Reference, note: str, **more: Any) -> None:
+    define(signature, infer, (), reference, note=note, **{"dtypes": ANY, **more})
 
 
 _SHAPE = "of a known shape"
@@ -73,7 +66,7 @@ _folded(
     "BROADCAST_ARGS a:integer b:integer -> y", _shape_of(_joint_shape), _joint_shape, "of constants"
 )
 # The reader has decoded the sparse constant already.
-_folded("DENSIFY x:T -> y:T", same_as_first, lambda op, x: x, "of constants", ("float32",))
+_folded("DENSIFY x:T -> y:T", same_as_first, lambda op, x: x, "of constants", dtypes=("float32",))
 _folded("DEQUANTIZE x -> y", same_as_first, _dequantize, "of integers and float16", versions=9)
 _folded(
     "FILL shape:integer value:T -> y:T",

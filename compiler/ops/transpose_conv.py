@@ -13,7 +13,7 @@ from ..ir import Op, Shape, Tensor
 from ..target import Target
 from .base.cost import MASKED_SLICES
 from .base.definition import TiledImplementation, define
-from .base.launch import Constant, Launch
+from .base.launch import Constant, Grid, Launch
 from .base.storage import slice_count
 from .base.tile import TileShape, choose_tile
 from .base.traits import Traits, Weights
@@ -190,7 +190,7 @@ def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Launch
 def _launch(
     op: Op,
     template: str,
-    grid: tuple[int, int, int],
+    grid: Grid,
     constants: Mapping[str, Constant],
     variables: Mapping[str, Any],
 ) -> Launch:

@@ -51,7 +51,7 @@ def row_major_view(tensor: Tensor, base: Tensor, shape: Shape, starts: Sequence[
     """
     if tensor.whole != base.whole:
         return _ALIKE.format(tensor.name, base.name)
-    return _view(tensor, base, shape, base.shape, starts, element_bytes(tensor))
+    return _view(tensor, base, shape, base.shape, tuple(starts), element_bytes(tensor))
 
 
 def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Target) -> View | str:
@@ -70,18 +70,13 @@ def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Tar
 
 
 def _view(
-    tensor: Tensor,
-    base: Tensor,
-    sizes: Sequence[int],
-    extents: Sequence[int],
-    starts: Sequence[int],
-    item_bytes: int,
+    tensor: Tensor, base: Tensor, sizes: Shape, extents: Shape, starts: Shape, item_bytes: int
 ) -> View | str:
     """Runs along the one axis that is cut; more than one cut axis would need several pitches."""
     axes = range(len(sizes))
     cut = max((axis for axis in axes if sizes[axis] != extents[axis]), default=0)
     outer = next((axis for axis in range(cut) if sizes[axis] > 1), cut)
-    if tuple(sizes[outer + 1 : cut]) != tuple(extents[outer + 1 : cut]):
+    if sizes[outer + 1 : cut] != extents[outer + 1 : cut]:
         return f"{tensor.name} is cut along two axes"
     strides = (prod(extents[axis + 1 :]) for axis in axes)
     start = item_bytes * sum(at * stride for at, stride in zip(starts, strides, strict=True))

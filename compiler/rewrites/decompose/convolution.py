@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Array, Tensor
+from ...ir import Array, Shape, Tensor
 from ...ops import conv, transpose_conv
 from ...ops.base.window import Window
 from .decomposition import Decomposition, decomposes
@@ -111,11 +111,7 @@ def _shifted(here: Decomposition, padded: Tensor, window: Window, row: int, colu
 
 
 def _tap(
-    here: Decomposition,
-    tensor: Tensor,
-    begin: tuple[int, ...],
-    end: tuple[int, ...],
-    steps: tuple[int, ...] = (1, 1, 1, 1),
+    here: Decomposition, tensor: Tensor, begin: Shape, end: Shape, steps: Shape = (1, 1, 1, 1)
 ) -> Tensor:
     """A block of rows and columns of a tensor, with all channels."""
     ends = (*end[:3], tensor.shape[3])

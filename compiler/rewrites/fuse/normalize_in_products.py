@@ -24,6 +24,9 @@ from ..rewrite import Attempt, Attempts, graph_rewrite
 MOST_LAYERS = 3
 """Layers that find the deviations of the same rows, each by itself."""
 
+Affine = tuple[Array, Array]
+"""Gain and offset of each channel."""
+
 
 @graph_rewrite()
 def normalize_in_products(graph: Graph, target: Target) -> Attempts:
@@ -35,12 +38,12 @@ def normalize_in_products(graph: Graph, target: Target) -> Attempts:
         layers = [each for each in readers if _is_layer(each, op.output)]
         if not layers:
             continue
-        others = [each for each in readers if each not in layers]
+        stored = len(layers) < len(readers) or graph.is_output(op.output)
         affine = gain_and_offset(op)
-        reason = _unsupported_reason(graph, op, affine, layers, others, order, target)
+        reason = _unsupported_reason(op, affine, readers, layers, stored, target)
         yield Attempt((op, *layers), reason)
         if reason is None and affine is not None:
-            _rewrite(graph, op, affine, layers, bool(others) or graph.is_output(op.output))
+            _rewrite(graph, op, affine, layers, stored)
 
 
 def _is_layer(op: Op, rows: Tensor) -> bool:
@@ -54,13 +57,7 @@ def _is_layer(op: Op, rows: Tensor) -> bool:
 
 
 def _unsupported_reason(
-    graph: Graph,
-    op: Op,
-    affine: tuple[Array, Array] | None,
-    layers: list[Op],
-    others: list[Op],
-    order: dict[Op, int],
-    target: Target,
+    op: Op, affine: Affine | None, readers: list[Op], layers: list[Op], stored: bool, target: Target
 ) -> str | None:
     """Why layers should not normalize their rows; None if they should."""
     if not over_rows(op):
@@ -76,9 +73,9 @@ def _unsupported_reason(
             return "the layer has whole numbers, a gate or early outputs"
         if reason := unsuited(layer, target):
             return reason
-    if others and order[others[0]] < order[layers[0]]:
+    if readers[0] is not layers[0]:
         return "the rows are read before the first layer"
-    if others or graph.is_output(op.output):
+    if stored:
         buffers = len(set(layers[0].reads)) + 3
         if buffers > target.device.max_arguments:
             return f"the kernel would need {buffers} buffers"
@@ -91,7 +88,7 @@ def over_rows(op: Op) -> bool:
     return over == {len(shape) - 1} and shape == op.output.shape
 
 
-def gain_and_offset(op: Op) -> tuple[Array, Array] | None:
+def gain_and_offset(op: Op) -> Affine | None:
     """Gain and offset of each channel that an epilogue of constants amounts to; None if others."""
     channels = op.output.shape[-1]
     gain, offset = np.ones(channels), np.zeros(channels)
@@ -114,9 +111,7 @@ def gain_and_offset(op: Op) -> tuple[Array, Array] | None:
     return gain, offset
 
 
-def _rewrite(
-    graph: Graph, op: Op, affine: tuple[Array, Array], layers: list[Op], kept: bool
-) -> None:
+def _rewrite(graph: Graph, op: Op, affine: Affine, layers: list[Op], kept: bool) -> None:
     gain, offset = affine
     x, rows = op.operand(0), op.output
     graph.remove(op)
