@@ -130,5 +130,6 @@ def test_pages_and_build_install_and_test_the_same() -> None:
     assert named and all(f"\n{name} = [" in project for name in named)
     (most,) = re.findall(r"pip install -e '\.(\[[\w,]+\])'", texts)
     assert f"'.{most}'" in steps and f"'.{most}'" in system
-    assert "pytest -m quick -n 2\n" in readme and "bash .ci/fresh" in steps
+    assert "pytest -m quick -n 2\n" in readme
+    assert 'eval "$(bash .ci/readme 2)"' in steps and "bash .ci/fresh" in steps
     assert 'for number in 1 2; do\n        command=$(bash .ci/readme "$number")' in fresh
