@@ -370,10 +370,10 @@ def packed_weights() -> Iterator[Case]:
         table = known(np.arange(-63, 63).reshape(9, 14).astype(dtype), affine(0.1))
         found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), table, dtype=kept)
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype} to {kept}", found)
-    for dtype in ("int4", "int8"):
-        value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), weights((9, 10), dtype=dtype))
+    for dtype in ("int2", "int4", "int8"):
+        value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), weights((9, 20), dtype=dtype))
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype}", value)
-        table = weights((9, 3, 6), dtype=dtype, channels=False)
+        table = weights((9, 2, 6), dtype=dtype, channels=False)
         value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), table)
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype} with a single scale", value)
 
@@ -385,17 +385,19 @@ def blocks_of_weights() -> Iterator[Case]:
             value = call("FULLY_CONNECTED", x(rows, inputs), in_blocks((19, inputs), size), w(19))
             situation = f"FULLY_CONNECTED of {rows} rows in blocks of {size}"
             yield row("blocks of weights", situation, value)
-    value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), in_blocks((9, 64), 32))
-    yield row("blocks of weights", "EMBEDDING_LOOKUP", value)
+    for dtype in ("int4", "int2"):
+        value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), in_blocks((9, 64), 32, dtype))
+        yield row("blocks of weights", f"EMBEDDING_LOOKUP of {dtype}", value)
 
 
-def in_blocks(shape: Shape, size: int) -> Constant:
-    """Constant weights of 4 bits, each block of which has a scale."""
+def in_blocks(shape: Shape, size: int, dtype: str = "int4") -> Constant:
+    """Constant weights of 4 or 2 bits, each block of which has a scale."""
     random = np.random.default_rng(9)
     scales = random.uniform(0.001, 0.004, (shape[0], shape[1] // size)).astype(np.float16)
-    values = random.integers(-8, 8, shape).astype(np.int8)
+    least = -8 if dtype == "int4" else -2
+    values = random.integers(least, -least, shape).astype(np.int8)
     own = Blocks(size, constant("scales", scales), None)
-    return Constant(shape, values=values, dtype="int4", blocks=own)
+    return Constant(shape, values=values, dtype=dtype, blocks=own)
 
 
 TABLES_OF_WEIGHTS: dict[str, Callable[[int], Value]] = {

@@ -1,4 +1,4 @@
-"""Constants of int4 whose blocks of adjacent numbers have a scale each."""
+"""Constants of int4 or int2 whose blocks of adjacent numbers have a scale each."""
 
 import numpy as np
 

@@ -10,13 +10,13 @@ from ...ir import Array, Tensor, constant
 from ...ops.lookup import NAME as LOOKUP
 from ...ops.lookup import in_halves
 from .blocks import scales_of_blocks
-from .lowering import INTEGERS, Lowering, lowers
+from .lowering import INTEGERS, PACKED, Lowering, lowers
 from .moves import check_packed_rows, gather_packed
 
 
 @lowers("EMBEDDING_LOOKUP")
 def embedding_lookup(here: Lowering) -> Tensor:
-    """The stored integers whatever their scales; or floats, of int8 or int4 times the scale."""
+    """The stored integers whatever their scales; or floats, of these times the scale."""
     op = here.op
     ids, table, result = op.operand(0), op.operand(1), op.output
     if table.dtype == result.dtype == "int4" and table.constant:
@@ -25,7 +25,7 @@ def embedding_lookup(here: Lowering) -> Tensor:
         _check_alike(here, table, result)
         rows = here.add(op.name, ids, here.centered(table), dtype="float32")
         return here.reinterpreted(rows, table, result)
-    if table.dtype not in ("int8", "int4"):
+    if table.dtype not in ("int8", *PACKED):
         raise here.declined(f"its table is {table.dtype}, whose bytes LiteRT takes for int8")
     if here.zero(table):
         raise here.declined("its table has a zero point other than 0, which LiteRT refuses")

@@ -223,6 +223,18 @@ def check_weights(here: Lowering, weights: Tensor) -> None:
         raise here.declined("its weights are uint8, whose bytes LiteRT takes for int8")
     if weights.dtype == "int16":
         raise here.declined("its weights are int16, and its other operand float32")
+    if weights.dtype == "int2" and here.op.name != "FULLY_CONNECTED":
+        raise here.declined(
+            "its weights are int2, which LiteRT unpacks for fully connected layers alone",
+            "quantize them to int4 or int8",
+            unsafe=True,
+        )
+    if weights.blocks is not None and weights.dtype != "int4":
+        raise here.declined(
+            f"the blocks of {weights.name} are {weights.dtype}, whose bytes LiteRT takes for int4",
+            "quantize them to int4",
+            unsafe=weights.dtype == "int2",
+        )
 
 
 def _extremes(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:

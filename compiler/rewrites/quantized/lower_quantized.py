@@ -51,8 +51,7 @@ def is_quantized(op: Op) -> bool:
     """Whether an operator reads or writes quantized integers, or reads blocks of them."""
     if op.name in _OF_BLOCKS and op.operand(1).blocks is not None:
         return True
-    types = WEIGHTS if op.name == "FULLY_CONNECTED" else {*WEIGHTS} - {"int2"}
     return op.name != LITERT and any(
-        tensor.dtype in types and tensor.quantization is not None
+        tensor.dtype in WEIGHTS and tensor.quantization is not None
         for tensor in (*op.reads, *op.outputs)
     )

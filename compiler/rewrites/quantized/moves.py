@@ -12,7 +12,7 @@ from ...ir import Tensor
 from ...ops.base.operands import operands_of
 from ...ops.centered import FROM_CENTERED
 from ..decompose.decomposition import Results
-from .lowering import Lowering, lowers
+from .lowering import PACKED, Lowering, lowers
 
 MOVES = (
     *("BATCH_TO_SPACE_ND", "DEPTH_TO_SPACE", "EXPAND_DIMS", "GATHER", "GATHER_ND"),
@@ -29,7 +29,7 @@ PADS = ("PAD", "SPACE_TO_BATCH_ND")
 def move(here: Lowering) -> Results:
     """The stored integers are moved as they are; scales on either side do not matter."""
     op = here.op
-    if any(tensor.dtype == "int4" for tensor in op.reads):
+    if any(tensor.dtype in PACKED for tensor in op.reads):
         return _move_packed(here)
     declared = operands_of(op)
     assert declared is not None
@@ -44,11 +44,12 @@ def move(here: Lowering) -> Results:
 
 
 def _move_packed(here: Lowering) -> Tensor:
-    """Rows of a table that GATHER names; other moves of int4 are unknown."""
+    """Rows of a table that GATHER names; other moves of packed integers are unknown."""
     op = here.op
+    dtype = next(tensor.dtype for tensor in op.reads if tensor.dtype in PACKED)
     rows = op.name == "GATHER" and not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
-    if not rows or not op.operand(0).constant:
-        raise here.declined("it moves int4, of which only weights and tables are known")
+    if dtype != "int4" or not rows or not op.operand(0).constant:
+        raise here.declined(f"it moves {dtype}, of which only weights and tables are known")
     return gather_packed(here, op.operand(0), op.operand(1))
 
 
@@ -65,18 +66,19 @@ def gather_packed(here: Lowering, table: Tensor, indices: Tensor) -> Tensor:
 
 
 def check_packed_rows(here: Lowering, table: Tensor) -> None:
-    """UnsupportedError for a table of int4 whose rows, or their blocks, do not begin with a byte.
+    """UnsupportedError for a packed table whose rows, or their blocks, do not begin with a byte.
 
     The file packs its numbers without gaps, but LiteRT takes each to begin with a byte, so that
-    every second one is read a number too early.
+    others are read some numbers too early.
     """
     row, size = prod(table.shape[1:]), table.elements
+    each = PACKED.get(table.dtype, 1)
     for what, count in (("row", row), ("block", table.blocks.size if table.blocks else row)):
-        if table.dtype == "int4" and count % 2 and count < size:
+        if count % each and count < size:
             raise here.declined(
-                f"a {what} of table {table.name} has {count} numbers of int4, and LiteRT "
-                f"misplaces {what}s of an odd number",
-                f"make its {what}s an even number, or quantize the table to int8",
+                f"a {what} of table {table.name} has {count} numbers of {table.dtype}, and "
+                f"LiteRT misplaces {what}s that are no whole bytes",
+                f"make its {what}s a multiple of {each}, or quantize the table to int8",
             )
 
 

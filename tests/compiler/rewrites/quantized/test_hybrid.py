@@ -1,5 +1,6 @@
 """Floats times quantized weights: what is quantized while the model runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,11 +52,11 @@ def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
     np.testing.assert_array_equal(scales_in(graph), [[1, 1.015625]] * 5)
 
 
-def of_blocks(outputs: int, inputs: int, size: int) -> Tensor:
+def of_blocks(outputs: int, inputs: int, size: int, dtype: str = "int4") -> Tensor:
     values = np.random.default_rng(SEED).integers(-7, 8, (outputs, inputs)).astype(np.int8)
     scales = np.full((outputs, inputs // size), 1.01171875, np.float16)
     blocks = Blocks(size, constant("s", scales), None)
-    return Tensor("w", (outputs, inputs), "int4", values, blocks=blocks)
+    return Tensor("w", (outputs, inputs), dtype, values, blocks=blocks)
 
 
 def test_scales_of_small_blocks_are_not_rounded() -> None:
@@ -80,6 +81,21 @@ def test_what_no_kernel_of_litert_computes_is_refused(sizes: tuple[int, int, int
     reason = f"weights w are {outputs}x{inputs} in blocks of {size}, for which LiteRT computes"
     with pytest.raises(UnsupportedError, match=f"operator 0 FULLY_CONNECTED: {reason} nothing"):
         lowered("FULLY_CONNECTED", Tensor("x", (3, inputs)), of_blocks(*sizes))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int2"])
+def test_blocks_that_litert_takes_for_int4_are_refused(dtype: str) -> None:
+    reason = f"the blocks of w are {dtype}, whose bytes LiteRT takes for int4"
+    with pytest.raises(UnsupportedError, match=f"operator 0 FULLY_CONNECTED: {reason}"):
+        lowered("FULLY_CONNECTED", Tensor("x", (3, 64)), of_blocks(5, 64, 32, dtype))
+
+
+def test_convolutions_by_integers_of_two_bits_are_refused() -> None:
+    """LiteRT reads a byte for each of them, beyond the buffer's end."""
+    pixels = replace(quantized("w", np.ones((4, 1, 1, 4)), [0.5]), dtype="int2")
+    with pytest.raises(UnsupportedError, match="operator 0 CONV_2D: its weights are int2") as error:
+        lowered("CONV_2D", Tensor("x", (2, 5, 3, 4)), pixels, **window())
+    assert error.value.findings[0].unsafe
 
 
 @pytest.mark.parametrize(("inputs", "bytes_alone"), [(1032, True), (1033, False)])
