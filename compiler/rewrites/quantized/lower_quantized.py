@@ -16,10 +16,13 @@ from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 from . import LOWERINGS
-from .lowering import WEIGHTS, Lowering
+from .lowering import PACKED, WEIGHTS, Lowering
 
 _OF_BLOCKS = ("EMBEDDING_LOOKUP", "FULLY_CONNECTED")
 """The operators whose constants may have a scale for each block."""
+
+_OF_TABLES = ("EMBEDDING_LOOKUP", "GATHER")
+"""The operators whose results may be packed integers."""
 
 
 @graph_rewrite(required=True)
@@ -32,6 +35,11 @@ def lower_quantized(graph: Graph, target: Target) -> Attempts:
         if op.name not in LOWERINGS or not is_quantized(op):
             continue
         here = Lowering(graph, op, target)
+        packed = [tensor.dtype for tensor in op.outputs if tensor.dtype in PACKED]
+        if packed and op.name not in _OF_TABLES:
+            raise here.declined(
+                f"it computes {packed[0]}, of which only weights and tables are known"
+            )
         with invalid_operator(op):
             results = here.stored_results(LOWERINGS[op.name](here))
         yield Attempt((op,))

@@ -76,3 +76,12 @@ def test_integers_of_4_bits_that_share_their_bytes_are_declined(
     rows = Tensor("rows", (3,), "int32")
     with pytest.raises(UnsupportedError, match=f"operator 0 GATHER: {reason}"):
         lowered("GATHER", table, rows, axis=axis, batch_dims=0)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "int2"])
+@pytest.mark.parametrize("name", ["ADD", "CONCATENATION", "RELU"])
+def test_packed_integers_are_computed_by_no_operator(name: str, dtype: str) -> None:
+    table = Tensor("w", (4, 8), dtype, np.ones((4, 8), np.int8), Quantization((0.5,), (0,)))
+    operands = (table,) if name == "RELU" else (table, table)
+    with pytest.raises(UnsupportedError, match=f"operator 0 {name}: it computes {dtype}, of which"):
+        lowered(name, *operands, dtype=dtype, axis=0)
