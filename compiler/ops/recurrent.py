@@ -25,10 +25,10 @@ PROJECTION, PROJECTION_BIAS = 16, 17
 OUTPUT_STATE, CELL_STATE = 18, 19
 """Positions of the LSTM inputs that keep their content between runs."""
 
-RECURRENT = (
-    *("LSTM", "RNN", "SVDF"),
-    *("UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"),
-)
+STEPPING = ("LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN")
+"""Layers that apply their activation within a step, not to what it gives."""
+
+RECURRENT = (*STEPPING, "SVDF")
 """Layers in one direction, whose states have an entry for each of the batch."""
 
 AUXILIARY = {"BIDIRECTIONAL_SEQUENCE_LSTM": 39, "BIDIRECTIONAL_SEQUENCE_RNN": 9}

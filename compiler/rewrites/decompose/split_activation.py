@@ -9,20 +9,16 @@ Later rewrites then treat all activations alike; `fuse_elementwise` fuses them a
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
 from ...ops.base.definition import FUSED_ACTIVATION, activation_of
+from ...ops.recurrent import STEPPING
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
-
-RECURRENT = frozenset(
-    ["LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"]
-)
-"""Operators that apply their activation before their last step."""
 
 
 @graph_rewrite(required=True)
 def split_activation(graph: Graph, target: Target) -> Attempts:
     """For every operator with an activation (ModelError if the activation is unknown)."""
     for op in graph.ops:
-        if op.name not in OPS or op.name in RECURRENT:
+        if op.name not in OPS or op.name in STEPPING:
             continue
         activation = activation_of(op)
         if activation is None:

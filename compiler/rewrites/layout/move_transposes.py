@@ -41,7 +41,7 @@ def move_transposes(graph: Graph, target: Target) -> Attempts:
             moved = True
             yield attempt
             border.apply()
-    for attempt in declined:
+    for attempt in declined:  # not `yield from`: a list takes no answers
         yield attempt
 
 
