@@ -22,26 +22,23 @@ class OptionError(TflgpuError, ValueError):
     """An option has an invalid value, or two options contradict each other."""
 
 
+# The advice for an operator that nothing here can compute.
 OWN_FUNCTION = "compute it with a function of your own: custom_ops, --custom-op"
-"""The advice for an operator that nothing here can compute."""
 
+# The advice of a `Finding` if nothing about the operator can be changed.
 SPLIT = "split the model before it and run the rest elsewhere"
-"""The advice of a `Finding` if nothing about the operator can be changed."""
 
 
 @dataclass(frozen=True)
 class Finding:
     """Why one operator cannot run on the device."""
 
-    index: int
-    """Position of the operator in the model file."""
-    operator: str
-    """Its TFLite name, such as CONV_2D."""
+    index: int  # Position of the operator in the model file.
+    operator: str  # Its TFLite name, such as CONV_2D.
     reason: str
-    advice: str = ""
-    """What to do about it; "" if nothing helps."""
+    advice: str = ""  # What to do about it; "" if nothing helps.
+    # Whether LiteRT accesses memory beyond its tensors, so that it must not run there either.
     unsafe: bool = False
-    """Whether LiteRT accesses memory beyond its tensors, so that it must not run there either."""
 
     def __str__(self) -> str:
         advice = f" ({self.advice})" if self.advice else ""

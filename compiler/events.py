@@ -9,11 +9,9 @@ from .ir import Op
 class Event:
     """One attempt at a rewrite or a view."""
 
-    rewrite: str
-    """Its name, as `--disable-pass` takes it; `place_views` of a view."""
+    rewrite: str  # Its name, as `--disable-pass` takes it; `place_views` of a view.
     operators: tuple[str, ...]
-    reason: str | None
-    """Why it was declined; None if it was applied."""
+    reason: str | None  # Why it was declined; None if it was applied.
 
     def as_dict(self) -> dict[str, object]:
         """The event as `--json` prints it."""

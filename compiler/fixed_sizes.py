@@ -8,8 +8,7 @@ from .frontend.reader import read
 from .ir import Graph, Op, Shape, Tensor
 from .ops.elementwise import ELEMENTWISE
 
-SHOWN = 3
-"""Most operators that an error lists."""
+SHOWN = 3  # Most operators that an error lists.
 
 
 def with_sizes(

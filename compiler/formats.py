@@ -11,22 +11,16 @@ from dataclasses import dataclass
 
 from .errors import OptionError
 
-PICTURES = {"rgba8": 4, "rgb8": 3, "gray8": 1}
-"""Channels of each kind of picture, a byte each."""
+PICTURES = {"rgba8": 4, "rgb8": 3, "gray8": 1}  # Channels of each kind of picture, a byte each.
 
+# The operator of TFLite, with half-pixel centers, that each way to resize stands for.
 RESIZES = {"bilinear": "RESIZE_BILINEAR", "nearest": "RESIZE_NEAREST_NEIGHBOR"}
-"""The operator of TFLite, with half-pixel centers, that each way to resize stands for."""
 
 CROPS = ("center",)
 
-SCORES = ("argmax", "softmax")
-"""What outputs can become besides pictures."""
-
-LARGEST_SIDE = 1 << 14
-"""Pixels of a picture's side."""
-
-LARGEST = 1e38
-"""Of the numbers, which become floats of 32 bits."""
+SCORES = ("argmax", "softmax")  # What outputs can become besides pictures.
+LARGEST_SIDE = 1 << 14  # Pixels of a picture's side.
+LARGEST = 1e38  # Of the numbers, which become floats of 32 bits.
 
 
 @dataclass(frozen=True)
@@ -34,14 +28,14 @@ class PictureFormat:
     """A picture of bytes, row-major: [batch, height, width, channels]."""
 
     kind: str
+    # Width and height in pixels; None for those of the model's tensor.
     size: tuple[int, int] | None = None
-    """Width and height in pixels; None for those of the model's tensor."""
+    # center: only the largest part in the middle that has the model's aspect ratio is read, or
+    # without a resize that of the model's size.
     crop: str = ""
-    """center: only the largest part in the middle that has the model's aspect ratio is read, or
-    without a resize that of the model's size."""
     resize: str = ""
+    # The model's values are (byte - mean) / std; one number or one for each channel.
     mean: tuple[float, ...] = ()
-    """The model's values are (byte - mean) / std; one number or one for each channel."""
     std: tuple[float, ...] = ()
 
     @property

@@ -16,14 +16,14 @@ Nan = Literal["keep", "any"]
 
 TARGETS: tuple[str, ...] = get_args(TargetName)
 
-ALL = ("all",)
-"""As the signatures to compile: all that the model has."""
+ALL = ("all",)  # As the signatures to compile: all that the model has.
 
+# Targets whose kernels neither tflgpu's own runtime nor the exported one runs.
 FOR_OTHER_RUNTIMES: tuple[TargetName, ...] = ("vulkan", "metal")
-"""Targets whose kernels neither tflgpu's own runtime nor the exported one runs."""
 
 
 _OPERATORS = "operators by name or index, such as ('TOPK_V2', 3)"
+# What to give for an option that does not have the form of its type hint.
 _FORMS = {
     "device": "a name as a string, such as 'auto'",
     "fallback_ops": _OPERATORS,
@@ -36,7 +36,6 @@ _FORMS = {
     "disable_passes": "a tuple of names",
     "keep_f32": _OPERATORS,
 }
-"""What to give for an option that does not have the form of its type hint."""
 
 _hints = cache(get_type_hints)
 
@@ -54,18 +53,17 @@ class Options:
     fallback: Fallback = "litert"
     fallback_ops: tuple[str | int, ...] = ()
     custom_ops: tuple[str, ...] = ()
+    # `ALL` for all of them, () for the first subgraph under its own tensor names.
     signature: tuple[str, ...] = ()
-    """`ALL` for all of them, () for the first subgraph under its own tensor names."""
+    # "" for none. In a plan: a digest of the table's entries for the plan's kernels.
     tuning: str = ""
-    """"" for none. In a plan: a digest of the table's entries for the plan's kernels."""
+    # With several for each name, the first ones of all names together are the first choice, and so
+    # on; see `each_choice`.
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """With several for each name, the first ones of all names together are the first choice, and so
-    on; see `each_choice`."""
     inputs: tuple[tuple[str, str], ...] = ()
     outputs: tuple[tuple[str, str], ...] = ()
     cut_tables: bool = False
-    keep: tuple[tuple[str, str], ...] = ()
-    """Pairs of an output and the input that it updates."""
+    keep: tuple[tuple[str, str], ...] = ()  # Pairs of an output and the input that it updates.
     disable_passes: tuple[str, ...] = ()
     keep_f32: tuple[str | int, ...] = ()
     nan: Nan = "keep"

@@ -54,12 +54,12 @@ from .sizing.tuning_table import TableSizing, digest, read_table
 from .target import SOURCE_LANGUAGES, Target
 from .telling import Progress, silent, tell
 
+# Called with "read" or the name of a rewrite, and the graph after it.
 Observer = Callable[[str, Graph], None]
-"""Called with "read" or the name of a rewrite, and the graph after it."""
 
 
+# Operators that LiteRT runs because their kernels do not fit the device, by index.
 Unfit = Mapping[int, Finding]
-"""Operators that LiteRT runs because their kernels do not fit the device, by index."""
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ import os
 
 from ..runtime.errors import TflgpuError
 
+# Most bytes of such a file, far more than any needs; a device such as /dev/zero has no end.
 LARGEST = 1 << 26
-"""Most bytes of such a file, far more than any needs; a device such as /dev/zero has no end."""
 
 
 def read_text(

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from .errors import OptionError
 
+# Names of outputs, each with that of the input that it updates. An input without an output, whose
+# name is empty, is only read.
 Pairs = tuple[tuple[str, str], ...]
-"""Names of outputs, each with that of the input that it updates. An input without an output, whose
-name is empty, is only read."""
 
 Names = Collection[str]
 

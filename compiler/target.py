@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from .devices import Profile
 from .language.language import GLSL, OPENCL, VULKAN, WGSL, Language
 
+# The language kernels are generated in, by the option `target`.
+#
+# Metal's kernels are translated from Vulkan's.
 SOURCE_LANGUAGES = {"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN, "wgsl": WGSL}
-"""The language kernels are generated in, by the option `target`.
-
-Metal's kernels are translated from Vulkan's.
-"""
 
 
 @dataclass(frozen=True)
@@ -18,12 +17,11 @@ class Target:
 
     device: Profile
     language: Language = OPENCL
+    # f32; f32_f16, which stores weights and slices of activations in half precision; or f16, which
+    # also computes in it where that is fast.
     precision: str = "f32"
-    """f32; f32_f16, which stores weights and slices of activations in half precision; or f16, which
-    also computes in it where that is fast."""
 
-    nan: str = "keep"
-    """keep; or any, with which limits need not hand NaN on."""
+    nan: str = "keep"  # keep; or any, with which limits need not hand NaN on.
 
     @property
     def lanes(self) -> int:

@@ -32,8 +32,8 @@ def told() -> Iterator[list[TflgpuWarning]]:
         _told.reset(token)
 
 
+# Called with the stage, the work done in it so far, and its total work.
 Progress = Callable[[str, int, int], None]
-"""Called with the stage, the work done in it so far, and its total work."""
 
 
 def silent(stage: str, done: int, total: int) -> None:

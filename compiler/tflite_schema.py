@@ -11,17 +11,15 @@ from typing import Any
 
 import tflite
 
-VERSION = 3
-"""The only version of the schema that is in use."""
-
-IDENTIFIER = b"TFL3"
-"""Bytes 4 to 8 of every .tflite file."""
+VERSION = 3  # The only version of the schema that is in use.
+IDENTIFIER = b"TFL3"  # Bytes 4 to 8 of every .tflite file.
 
 
 def _names(enumeration: Any) -> dict[int, str]:
     return {value: name for name, value in vars(enumeration).items() if isinstance(value, int)}
 
 
+# Names of element types, numpy's where numpy has them, by their number in the file.
 DTYPES: dict[int, str] = {
     **{number: name.lower() for number, name in _names(tflite.TensorType).items()},
     # Newer than the package.
@@ -30,26 +28,22 @@ DTYPES: dict[int, str] = {
     21: "float8_e4m3fn",
     22: "float8_e5m2",
 }
-"""Names of element types, numpy's where numpy has them, by their number in the file."""
 
+# Names of the built-in operators by their number in the file.
 OPERATORS: dict[int, str] = {**_names(tflite.BuiltinOperator), 209: "STABLEHLO_CASE"}
-"""Names of the built-in operators by their number in the file."""
 
 CUSTOM: int = tflite.BuiltinOperator.CUSTOM
 
-OWN_PREFIX = "tflgpu."
-"""Prefix of tflgpu's own operators, which TFLite does not have."""
+OWN_PREFIX = "tflgpu."  # Prefix of tflgpu's own operators, which TFLite does not have.
+_BUILTIN_PREFIX = "BUILTIN_"  # Prefix, before their number, of operators newer than the package.
 
-_BUILTIN_PREFIX = "BUILTIN_"
-"""Prefix, before their number, of operators newer than the package."""
-
+# Prefix of custom operators whose custom code would be ambiguous as a name.
 _CUSTOM_PREFIX = "CUSTOM:"
-"""Prefix of custom operators whose custom code would be ambiguous as a name."""
 
+# Format of a level of a sparse tensor in which every index is present.
 DENSE: int = tflite.DimensionType.DENSE
-"""Format of a level of a sparse tensor in which every index is present."""
+# Format of a level of a sparse tensor with segments and indices.
 SPARSE: int = tflite.DimensionType.SPARSE_CSR
-"""Format of a level of a sparse tensor with segments and indices."""
 
 _TYPE_FIELDS = (
     "in_data_type",
@@ -62,6 +56,7 @@ _TYPE_FIELDS = (
     "value_dtype",
 )
 
+# The names of the values of each option that is an enumeration, by the option's name.
 ENUMERATIONS: dict[str, dict[int, str]] = {
     **dict.fromkeys(_TYPE_FIELDS, DTYPES),
     "padding": _names(tflite.Padding),
@@ -77,7 +72,6 @@ ENUMERATIONS: dict[str, dict[int, str]] = {
     "algorithm": _names(tflite.RngAlgorithm),
     "composite_attributes_format": _names(tflite.CustomOptionsFormat),
 }
-"""The names of the values of each option that is an enumeration, by the option's name."""
 
 _VECTOR_TYPES = {
     "boundaries": "float32",
@@ -104,24 +98,19 @@ _SHARED_TABLES = {
 
 @dataclass(frozen=True)
 class Field:
-    accessor: str
-    """Its name in the generated code, such as StrideW."""
-    key: str
-    """Its name in `Op.attrs`, such as stride_w."""
+    accessor: str  # Its name in the generated code, such as StrideW.
+    key: str  # Its name in `Op.attrs`, such as stride_w.
     vector: bool
-    element: str
-    """numpy's name of a vector's element type."""
+    element: str  # numpy's name of a vector's element type.
 
 
 @dataclass(frozen=True)
 class OptionTable:
     """An option table of the schema: its generated class, its number, its fields."""
 
-    name: str
-    """The generated class's name, such as Conv2DOptions."""
+    name: str  # The generated class's name, such as Conv2DOptions.
     number: int
-    second: bool
-    """Whether it is one of BuiltinOptions2."""
+    second: bool  # Whether it is one of BuiltinOptions2.
     fields: tuple[Field, ...]
 
     def new(self) -> Any:

@@ -8,8 +8,8 @@ from ..runtime.errors import InputError
 from ..runtime.plan.records import TensorInfo
 from .ir import Array, Graph, Op, Shape, Tensor
 
+# Integer inputs are mostly indices, and small ones are valid for most tables.
 LARGEST_RANDOM_INTEGER = 8
-"""Integer inputs are mostly indices, and small ones are valid for most tables."""
 
 
 def trial_input(info: TensorInfo) -> Array:
@@ -27,14 +27,14 @@ def _indexed(shape: Shape, indices: Tensor) -> Shape:
     return shape[: indices.shape[-1]] if indices.shape else ()
 
 
+# Operators with places in a tensor: the operand that holds their indices, and what these must stay
+# below.
 LOOKUPS: Mapping[str, tuple[int, Callable[[Op], Shape]]] = {
     "GATHER": (1, lambda op: op.operand(0).shape[op.attrs.get("axis", 0) :][:1]),
     "GATHER_ND": (1, lambda op: _indexed(op.operand(0).shape, op.operand(1))),
     "EMBEDDING_LOOKUP": (0, lambda op: op.operand(1).shape[:1]),
     "SCATTER_ND": (0, lambda op: _indexed(op.output.shape, op.operand(0))),
 }
-"""Operators with places in a tensor: the operand that holds their indices, and what these must stay
-below."""
 
 
 def largest_indices(graph: Graph) -> dict[str, int]:

@@ -35,16 +35,14 @@ ROUNDS = 200
 class Layer:
     """A convolution that an implementation is for."""
 
-    size: int
-    """Of the image, which is square."""
+    size: int  # Of the image, which is square.
     inputs: int
     outputs: int
     window: int = 3
     stride: int = 1
     groups: int = 1
     dtype: str = "float32"
-    first: bool = False
-    """Whether it reads the model's input."""
+    first: bool = False  # Whether it reads the model's input.
 
     def __str__(self) -> str:
         more = f", stride {self.stride}" * (self.stride > 1)
@@ -59,13 +57,14 @@ class Place:
     """An implementation's place among the others."""
 
     layer: Layer
-    pocl: str = ""
-    """The share of the time that a run takes with it; "" if it is not chosen there."""
+    pocl: str = ""  # The share of the time that a run takes with it; "" if it is not chosen there.
     llvmpipe: str = ""
 
 
 NONE = "no other computes it"
 
+# By name, in the order of preference. Measured on 2026-11-26 with Debian's PoCL 3.1 and Mesa's
+# llvmpipe 22.3 on two cores of an AMD EPYC with AVX-512 and VNNI.
 PLACES = {
     "conv_bytes": Place(Layer(28, 256, 256, 1, dtype="int8"), "0.37"),
     "conv_bytes_from_linear": Place(Layer(224, 3, 32, stride=2, dtype="int8", first=True), "0.87"),
@@ -78,8 +77,6 @@ PLACES = {
     "conv_linear": Place(Layer(224, 3, 32, stride=2, first=True), "0.85", "1.00"),
     "conv_grouped": Place(Layer(56, 32, 32, groups=16), NONE, NONE),
 }
-"""By name, in the order of preference. Measured on 2026-11-26 with Debian's PoCL 3.1 and Mesa's
-llvmpipe 22.3 on two cores of an AMD EPYC with AVX-512 and VNNI."""
 
 
 def model(layer: Layer) -> bytes:

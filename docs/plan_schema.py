@@ -1,10 +1,11 @@
-"""The schema of plans, from their records: types, order, defaults and docstrings of all fields."""
+"""The schema of plans, from their records: types, order, defaults and comments of all fields."""
 
 import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import IntEnum
+from itertools import takewhile
 from pathlib import Path
 from textwrap import indent, wrap
 from types import NoneType
@@ -92,17 +93,24 @@ def _scalar(hint: Any) -> str:
 
 
 def _documented(kind: Any) -> dict[str, str]:
-    """The docstring below each member of a class."""
-    (definition,) = ast.parse(inspect.getsource(kind)).body
+    """The comment of each member of a class: behind it, or in the lines above it."""
+    source = inspect.getsource(kind)
+    (definition,) = ast.parse(source).body
     assert isinstance(definition, ast.ClassDef)
-    found = {}
-    for member, below in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            assert isinstance(member, (ast.Assign, ast.AnnAssign))
+    lines, found = source.splitlines(), {}
+    for member in definition.body:
+        if isinstance(member, (ast.Assign, ast.AnnAssign)):
             target = member.targets[0] if isinstance(member, ast.Assign) else member.target
-            assert isinstance(target, ast.Name)
-            found[target.id] = str(below.value.value)
+            behind = lines[member.lineno - 1].partition("  # ")[2]
+            above = [*takewhile(_is_comment, reversed(lines[: member.lineno - 1]))]
+            found[ast.unparse(target)] = behind or " ".join(
+                line.strip().removeprefix("# ") for line in reversed(above)
+            )
     return found
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
 
 
 def _comment(text: str) -> str:

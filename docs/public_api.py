@@ -10,18 +10,15 @@ from typing import Annotated, Any, get_origin
 import tflgpu
 from tflgpu.runtime.plan import codec
 
-ERRORS = "Error", "Warning"
-"""The ends of the names of exceptions."""
+ERRORS = "Error", "Warning"  # The ends of the names of exceptions.
+WIDTH = 100  # Characters of a line of code.
 
-WIDTH = 100
-"""Characters of a line of code."""
-
+# The types behind those that say, too, how a plan stores a number.
 PLAIN = {
     name: found.__origin__.__name__
     for name, found in vars(codec).items()
     if get_origin(found) is Annotated
 }
-"""The types behind those that say, too, how a plan stores a number."""
 
 
 def api_markdown() -> str:

@@ -24,11 +24,8 @@ HERE = Path(__file__).resolve().parent
 MODEL = HERE.parent / "samples" / "digits" / "digits.tflite"
 FOLDER = HERE / "pictures"
 
-COLOURS = 96
-"""Colours of a picture, which keep it small."""
-
-DESK, PHONE = (1280, 720), (390, 720)
-"""Sizes of the window, in pixels."""
+COLOURS = 96  # Colours of a picture, which keep it small.
+DESK, PHONE = (1280, 720), (390, 720)  # Sizes of the window, in pixels.
 
 TFLGPU = [sys.executable, "-m", "tflgpu"]
 

@@ -22,6 +22,7 @@ TENSORFLOW = "tensorflow"
 _INTERPRETER = ("Delegate", "Interpreter", "OpResolverType", "SignatureRunner", "load_delegate")
 _OPTIONS = ("CpuKernelMode", "CpuOptions", "GpuOptions", "HardwareAccelerator", "Options")
 _ENVIRONMENT = ("Environment", "EnvironmentOptions")
+# The names in each alias, of classes of this package.
 LITERT: Mapping[str, Sequence[str]] = {
     "ai_edge_litert.compiled_model": ("CompiledModel", "TensorBuffer", *_OPTIONS, *_ENVIRONMENT),
     "ai_edge_litert.cpu_options": _OPTIONS,
@@ -33,13 +34,12 @@ LITERT: Mapping[str, Sequence[str]] = {
     "ai_edge_litert.tensor_buffer": ("TensorBuffer",),
     "tflite_runtime.interpreter": _INTERPRETER,
 }
-"""The names in each alias, of classes of this package."""
+# The names of LiteRT in TensorFlow.
 TF_LITE: Mapping[str, Sequence[str]] = {
     "tensorflow.lite": ("Interpreter",),
     "tensorflow.lite.experimental": ("OpResolverType", "load_delegate"),
     "tensorflow.lite.python.interpreter": _INTERPRETER,
 }
-"""The names of LiteRT in TensorFlow."""
 
 
 def install() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from ..compiler.ir import Array, Shape
 from .file import FileOperator, FileSubgraph, FileTensor
 
+# The type of LiteRT's arrays by the type in the file; those of others are left out of lists.
 TYPES: dict[str, type[np.generic]] = {
     **{
         name: np.dtype(name).type
@@ -22,7 +23,6 @@ TYPES: dict[str, type[np.generic]] = {
     "resource": np.object_,
     "variant": np.object_,
 }
-"""The type of LiteRT's arrays by the type in the file; those of others are left out of lists."""
 
 
 def tensor_details(

@@ -22,28 +22,25 @@ from ..compiler.frontend.sparsity import read_indices
 from ..compiler.ir import Array, Shape
 from ..compiler.tflite_schema import DENSE, DTYPES
 
-Model = str | bytes
-"""The path of a model file, or its content."""
+Model = str | bytes  # The path of a model file, or its content.
 
 
 @dataclass(frozen=True)
 class FileTensor:
     name: str
     shape: Shape
+    # The shape with -1 for each size that the file leaves open; empty if it leaves none.
     shape_signature: Shape
-    """The shape with -1 for each size that the file leaves open; empty if it leaves none."""
     dtype: str
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
     quantized_dimension: int
+    # For blockwise quantization: the tensors of scales and zero points, and values per scale.
     blocks: tuple[int, int, int] | None
-    """For blockwise quantization: the tensors of scales and zero points, and values per scale."""
+    # LiteRT's dictionary of how a sparse constant is stored; empty if it is not sparse.
     sparsity: Mapping[str, Any]
-    """LiteRT's dictionary of how a sparse constant is stored; empty if it is not sparse."""
-    variable: bool
-    """Whether it keeps its content between runs."""
-    buffer: int
-    """The buffer with its content, if it is a constant."""
+    variable: bool  # Whether it keeps its content between runs.
+    buffer: int  # The buffer with its content, if it is a constant.
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,7 @@ class FileSubgraph:
     """A subgraph: its tensors by index, and what the caller gives and gets."""
 
     tensors: tuple[FileTensor, ...]
-    names: tuple[str, ...]
-    """The compiler's name of each tensor, which no other has."""
+    names: tuple[str, ...]  # The compiler's name of each tensor, which no other has.
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 

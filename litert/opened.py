@@ -15,8 +15,7 @@ from .file import File, Model
 from .subgraph import Subgraph
 from .variants import Key, Loader, Shapes, Together, Variants
 
-_UNREADABLE = ("resource", "variant")
-"""Those of `TYPES` whose content cannot be returned."""
+_UNREADABLE = ("resource", "variant")  # Those of `TYPES` whose content cannot be returned.
 
 
 class Opened:
@@ -106,10 +105,9 @@ class Opened:
 class Defaults:
     """What `python -m tflgpu.litert` sets for the script that it runs."""
 
-    device: str = "auto"
-    """As in `tflgpu.load`."""
+    device: str = "auto"  # As in `tflgpu.load`.
+    # The folder of compiled models; None for one in the user's cache folder.
     cache: Path | None = None
-    """The folder of compiled models; None for one in the user's cache folder."""
 
     @property
     def folder(self) -> Path:

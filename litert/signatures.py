@@ -11,8 +11,8 @@ from .opened import Opened
 from .subgraph import Subgraph
 from .tensor_buffer import TensorBuffer
 
+# LiteRT's key for the first subgraph of a model without signatures.
 PLACEHOLDER = "<placeholder signature>"
-"""LiteRT's key for the first subgraph of a model without signatures."""
 
 
 class Signatures:

@@ -9,11 +9,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..compiler.ir import Array, Shape
 
+# The types of arrays that can be written and read; LiteRT's, and the last two.
 DTYPES = tuple(
     np.dtype(name)
     for name in ("float32", "float16", "int32", "int8", "uint8", "bool", "int64", "int16")
 )
-"""The types of arrays that can be written and read; LiteRT's, and the last two."""
 
 
 class TensorBuffer:

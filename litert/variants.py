@@ -82,14 +82,9 @@ def _litert_is_installed() -> bool:
     return True
 
 
-KEPT = 4
-"""How many sessions of a signature with resized inputs stay loaded."""
-
-Shapes = Mapping[str, Shape]
-"""The input shapes that differ from the model's, by name."""
-
-Key = tuple[tuple[str, Shape], ...]
-"""Such shapes as sorted pairs."""
+KEPT = 4  # How many sessions of a signature with resized inputs stay loaded.
+Shapes = Mapping[str, Shape]  # The input shapes that differ from the model's, by name.
+Key = tuple[tuple[str, Shape], ...]  # Such shapes as sorted pairs.
 
 
 class Together:

@@ -26,14 +26,9 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-FINGERPRINT_DIGITS = 64
-"""Characters in the name of a model's folder."""
-
-BUILD = "build the kernels, or restore them"
-"""The step of loading in which a driver compiles."""
-
-Progress = Callable[[str], None]
-"""Is called with the name of each step as it begins."""
+FINGERPRINT_DIGITS = 64  # Characters in the name of a model's folder.
+BUILD = "build the kernels, or restore them"  # The step of loading in which a driver compiles.
+Progress = Callable[[str], None]  # Is called with the name of each step as it begins.
 
 
 class Loading:
@@ -292,8 +287,8 @@ def open_device(device: str, targets: Sequence[str], context: Any = None) -> Dev
     raise DeviceError("\n".join([*map(str, errors), compiled_for])) from errors[0]
 
 
+# The targets whose kernels run here, with the module that finds and opens their devices.
 RUNNABLE = {"opencl": ".opencl.find", "glsl": ".opengl.find", "wgsl": ".webgpu.find"}
-"""The targets whose kernels run here, with the module that finds and opens their devices."""
 
 
 def _driver(target: str) -> Any:

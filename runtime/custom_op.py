@@ -13,10 +13,10 @@ from .launch.memory import Array
 from .plan.operands import OPERANDS, OPTIONS, constant_name
 from .plan.records import HostPart, Plan
 
+# Takes a read-only array for each operand, None for one that is left out, and returns an array, or
+# a sequence of them for several outputs. Options in the model file are passed as `options`, in
+# bytes, if it has a parameter of that name.
 CustomOp = Callable[..., Any]
-"""Takes a read-only array for each operand, None for one that is left out, and returns an array, or
-a sequence of them for several outputs. Options in the model file are passed as `options`, in bytes,
-if it has a parameter of that name."""
 
 
 class LoadedFunction:

@@ -12,6 +12,7 @@ from functools import cache
 
 from .processor import usable_cores
 
+# What libraries read at any time, unless the environment has it.
 _SETTINGS = {
     # PoCL would compile each kernel twice: at the first launch, for grids of its kind, and when
     # asked for the binary, for all.
@@ -20,27 +21,24 @@ _SETTINGS = {
     # own: it takes three times as long to compile them, and they run no faster.
     "CL_CONFIG_CPU_VECTORIZER_MODE": "1",
 }
-"""What libraries read at any time, unless the environment has it."""
+# What they read while they start, and this process alone may have.
 _TAKEN_BACK = {
     # PoCL sets it lest hwloc loads OpenCL's loader.
     "HWLOC_PLUGINS_PATH": "/dev/null",
     # numpy sets it lest OpenBLAS keeps this thread on one processor.
     "OPENBLAS_MAIN_FREE": "1",
 }
-"""What they read while they start, and this process alone may have."""
+# The variable with which PoCL keeps each of its threads on a processor, the first on the first.
+#
+# Linux often wakes two of them on one processor and leaves them there, for a hundred runs and more,
+# since none waits for long.
 _AFFINITY = "POCL_AFFINITY"
-"""The variable with which PoCL keeps each of its threads on a processor, the first on the first.
-
-Linux often wakes two of them on one processor and leaves them there, for a hundred runs and more,
-since none waits for long.
-"""
+# The variable that names the folder in which PoCL compiles, without which it has no devices.
 _FOLDER = "POCL_CACHE_DIR"
-"""The variable that names the folder in which PoCL compiles, without which it has no devices."""
 
 
 _LOCK = threading.Lock()
-_added: set[str] = set()
-"""What is to be taken back."""
+_added: set[str] = set()  # What is to be taken back.
 _blocks = 0
 
 

@@ -11,8 +11,7 @@ from .inputs import by_name
 from .launch.callers_memory import callers_memory
 from .plan.records import Plan, TensorInfo
 
-Shapes = Mapping[str, tuple[int, ...]]
-"""The shape of each input, by name."""
+Shapes = Mapping[str, tuple[int, ...]]  # The shape of each input, by name.
 
 
 def shapes_of(infos: Sequence[TensorInfo]) -> Shapes:

@@ -12,15 +12,14 @@ from .launch.memory import Array
 from .plan.records import HostTensor, TensorInfo
 from .plan.storage import device_dtype
 
+# What to do about bytes for an input of floats, of which only the caller knows the scale.
 PIXELS = (
     'if these are pixels, scale them as the model was trained: (x.astype("float32") - mean) / std, '
     "`tflgpu run` with --mean and --std, or compile(inputs={name: "
     '"rgb8, mean=127.5, std=127.5"}) for a model that takes bytes; if not: x.astype("float32")'
 )
-"""What to do about bytes for an input of floats, of which only the caller knows the scale."""
 
-_MOST_AXES = 6
-"""Of more, no order is looked for."""
+_MOST_AXES = 6  # Of more, no order is looked for.
 
 
 def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:

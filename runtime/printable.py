@@ -7,14 +7,12 @@ escape sequence in the notation of Python in place of each character that is not
 
 import re
 
-LONGEST_NAME = 200
-"""Characters of a name that are shown."""
+LONGEST_NAME = 200  # Characters of a name that are shown.
 
+# Characters without a space that are shown of a message, in which names and paths are words.
 LONGEST_WORD = 400
-"""Characters without a space that are shown of a message, in which names and paths are words."""
 
-LONGEST_LINE = 8000
-"""Characters of a line of a message that are shown."""
+LONGEST_LINE = 8000  # Characters of a line of a message that are shown.
 
 _WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 
-_CONTROL_GROUPS = "/sys/fs/cgroup"
-"""Where Linux states the limits of a container."""
+_CONTROL_GROUPS = "/sys/fs/cgroup"  # Where Linux states the limits of a container.
 
 
 def instructions() -> frozenset[str]:

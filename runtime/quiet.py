@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# The beginnings of lines that do not matter: LiteRT's notices, and what Vulkan's drivers say of a
+# machine without windows.
 NOTICES = (b"INFO: ", b"error: XDG_RUNTIME_DIR is invalid")
-"""The beginnings of lines that do not matter: LiteRT's notices, and what Vulkan's drivers say of a
-machine without windows."""
 
 _STDERR = 2
 _LOCK = threading.Lock()

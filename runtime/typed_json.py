@@ -22,10 +22,8 @@ _Kind = TypeVar("_Kind")
 class Form:
     """What values of a type must be beyond that."""
 
-    name: str
-    """For messages, as in "is not a digest"."""
-    holds: Callable[[Any], object]
-    """Whether a value is true for it is true."""
+    name: str  # For messages, as in "is not a digest".
+    holds: Callable[[Any], object]  # Whether a value is true for it is true.
 
 
 def typed(kind: type[_Kind], value: Any) -> _Kind:

@@ -7,12 +7,9 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TextIO
 
-PATIENCE = 1.0
-"""Seconds for which nothing is shown, as most steps are over by then."""
-INTERVAL = 0.1
-"""Seconds between two states of the bar."""
-WIDTH, MARK = 24, 6
-"""Characters of the bar, and of the mark that moves in it."""
+PATIENCE = 1.0  # Seconds for which nothing is shown, as most steps are over by then.
+INTERVAL = 0.1  # Seconds between two states of the bar.
+WIDTH, MARK = 24, 6  # Characters of the bar, and of the mark that moves in it.
 
 
 @contextmanager

@@ -23,8 +23,8 @@ from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.memory import order
 
+# By the kind of value: |a - b| may be that times max(1, max|b|).
 TOLERANCES = {"float": 1e-4, "exact": 0.0}
-"""By the kind of value: |a - b| may be that times max(1, max|b|)."""
 
 
 def difference(actual: Array, expected: Array, tolerance: float | None = None) -> str | None:

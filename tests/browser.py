@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PROGRAM = "chromium"
+# Flags for WebGPU on Chromium's own software driver.
 WEBGPU = (
     *("--headless=new", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"),
     *("--enable-features=Vulkan", "--disable-gpu-watchdog"),
 )
-"""Flags for WebGPU on Chromium's own software driver."""
+# Flags for pages that only show text and drawings, for which such a driver takes longer.
 PLAIN = ("--disable-gpu", "--disable-software-rasterizer")
-"""Flags for pages that only show text and drawings, for which such a driver takes longer."""
 
 
 @contextmanager

@@ -24,11 +24,11 @@ from tflgpu.compiler.select.storage import Choice
 from tflgpu.compiler.sizing.sizes import SizedOp
 from tflgpu.compiler.target import Target
 
+# Beginnings of the names of cases whose kernels take more buffers than OpenGL ES 3.1 promises.
 WIDE = (
     *("NON_MAX_SUPPRESSION", "TFLite_Detection_PostProcess"),
     *("quantized axes L2_NORM", "gated_delta_update"),
 )
-"""Beginnings of the names of cases whose kernels take more buffers than OpenGL ES 3.1 promises."""
 
 
 def suits(case: Case, profile: str) -> bool:
@@ -41,12 +41,11 @@ class CompiledCases:
     """Cases compiled as one model."""
 
     cases: tuple[Case, ...]
-    rank: int
-    """Which of its implementations each operator has."""
+    rank: int  # Which of its implementations each operator has.
     model: CompiledModel
     inputs: Mapping[str, Array]
+    # By the name of a case, the most implementations that an operator in it can have.
     choices: Mapping[str, int]
-    """By the name of a case, the most implementations that an operator in it can have."""
 
 
 def of_named_implementations(order: Iterable[SizedOp], *rest: Any) -> Kernels:

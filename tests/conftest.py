@@ -44,14 +44,14 @@ gc.disable()
 # Those of Mesa optimize neither, and read this when they start.
 os.environ.setdefault("GALLIVM_PERF", "nopt")
 
+# Fixtures whose tests are not in the quick tier.
 DEVICES_AND_MODELS = frozenset(
     {"opencl_device", "opengl_device", "webgpu_device", "attached", "driver", "way"}
     | {"models", "browser"}
 )
-"""Fixtures whose tests are not in the quick tier."""
 
+# New objects after which garbage is looked for among them; compiling makes hundreds at a time.
 GARBAGE = 10_000
-"""New objects after which garbage is looked for among them; compiling makes hundreds at a time."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

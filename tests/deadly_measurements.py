@@ -11,8 +11,7 @@ from distributed import WorkerPlugin
 from tflgpu.compiler.sizing.sizes import Sizes
 from tflgpu.compiler.tools import tune
 
-KILLED_AT = 2
-"""The measurement that does not end, since the process is killed."""
+KILLED_AT = 2  # The measurement that does not end, since the process is killed.
 
 
 class DeadlyMeasurements(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed

@@ -115,17 +115,17 @@ class Attached:
         return f"{self.target}-{short_name(self.device)}" if self.device else self.target
 
 
+# Every OpenCL device with OpenCL C, then the best devices of OpenGL with GLSL and of WebGPU with
+# WGSL.
 ATTACHED = (
     *(Attached("opencl", name) for name in opencl_devices() or [""]),
     Attached("glsl", ""),
     Attached("wgsl", ""),
 )
-"""Every OpenCL device with OpenCL C, then the best devices of OpenGL with GLSL and of WebGPU with
-WGSL."""
 
 
+# The fixture of the device that runs a target's kernels.
 DEVICE_OF = {"glsl": "opengl_device", "wgsl": "webgpu_device"}
-"""The fixture of the device that runs a target's kernels."""
 
 
 def reached(request: pytest.FixtureRequest) -> Attached:
@@ -146,12 +146,11 @@ class Way:
     target: TargetName
     profile: str
     device: str
+    # The cases of an operator that run this way: the first one, and how far they are apart.
     share: tuple[int, int] = (0, 1)
-    """The cases of an operator that run this way: the first one, and how far they are apart."""
+    # Those of them that run with the other implementations that suit them, too, likewise.
     others: tuple[int, int] | None = None
-    """Those of them that run with the other implementations that suit them, too, likewise."""
-    optimized: int = 1
-    """Of how many operators the driver optimizes one's kernels; 0 for none."""
+    optimized: int = 1  # Of how many operators the driver optimizes one's kernels; 0 for none.
 
     def __str__(self) -> str:
         return f"{self.target}-{self.profile}-{short_name(self.device)}"

@@ -23,12 +23,11 @@ from tflgpu.runtime.opencl.drivers import VENDORS
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
+# Options that find wrong uses of memory and undefined behaviour.
 CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-"""Options that find wrong uses of memory and undefined behaviour."""
+# How options begin that say where headers and libraries are; a preprocessed source has no more.
 PLACES = ("-I", "-isystem", "/", "-L", "-l", "-Wl,")
-"""How options begin that say where headers and libraries are; a preprocessed source has no more."""
-OBJECTS = TemporaryDirectory(prefix="tflgpu-objects-")
-"""Compiled sources of programs."""
+OBJECTS = TemporaryDirectory(prefix="tflgpu-objects-")  # Compiled sources of programs.
 
 
 def content(inputs: Mapping[str, Array]) -> bytes:
@@ -46,10 +45,8 @@ def portable(case: Case) -> bool:
 class Found:
     """A device that both Python and a program that loads the system's drivers can open."""
 
-    device: str
-    """For `tflgpu.load`."""
-    name: str
-    """For the demo's option --device."""
+    device: str  # For `tflgpu.load`.
+    name: str  # For the demo's option --device.
 
     @property
     def profile(self) -> str:
@@ -60,8 +57,7 @@ class Found:
 class Demo:
     """A model as a program, and its variant for Python."""
 
-    folder: Path
-    """The exported project, with the program `demo`."""
+    folder: Path  # The exported project, with the program `demo`.
     variant: Path
 
     def run(self, *options: str, content: bytes = b"") -> subprocess.CompletedProcess[str]:

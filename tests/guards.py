@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from devices import device_kinds
 
+# Bytes behind each buffer. All bits are set, which is NaN for a kernel that reads floats.
 GUARD = 256
-"""Bytes behind each buffer. All bits are set, which is NaN for a kernel that reads floats."""
 
 
 @contextmanager

@@ -43,8 +43,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lavapipe]:
 class _Buffer:
     handle: Any
     memory: Any
-    content: Array
-    """Its bytes, which the device sees."""
+    content: Array  # Its bytes, which the device sees.
 
 
 @dataclass(frozen=True)

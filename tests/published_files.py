@@ -12,11 +12,8 @@ from tflgpu.runtime.remote.manifest import Publication
 from tflgpu.runtime.remote.published import published
 from tflgpu.runtime.remote.store import Store
 
-CHAIN = "ab" * 32
-"""The fingerprint of the plan `chain`."""
-
-PATH = f"{CHAIN}/variant"
-"""Where its variant is in a store."""
+CHAIN = "ab" * 32  # The fingerprint of the plan `chain`.
+PATH = f"{CHAIN}/variant"  # Where its variant is in a store.
 
 
 def only_one(found: Sequence[tuple[Path, Plan]]) -> NoReturn:

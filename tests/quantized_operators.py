@@ -15,8 +15,7 @@ from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 
-EXACT = 1 << 24
-"""Whole numbers up to this are exact in float32."""
+EXACT = 1 << 24  # Whole numbers up to this are exact in float32.
 
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 

@@ -19,14 +19,9 @@ from tflgpu.compiler.rewrites.canonicalize.infer_and_fold import eliminate_dead_
 from tflgpu.compiler.rewrites.decompose.split_activation import split_activation
 from tflgpu.compiler.target import Target
 
-Source = str | Value | Sequence[Value]
-"""A graph as text, or as what it computes."""
-
-PROFILES = ("cpu_avx512", "gpu")
-"""The widest slices and the narrowest."""
-
-BEFORE = (infer_and_fold, eliminate_dead_code, split_activation)
-"""What every rewrite relies on."""
+Source = str | Value | Sequence[Value]  # A graph as text, or as what it computes.
+PROFILES = ("cpu_avx512", "gpu")  # The widest slices and the narrowest.
+BEFORE = (infer_and_fold, eliminate_dead_code, split_activation)  # What every rewrite relies on.
 
 
 def made(source: Source) -> Model:

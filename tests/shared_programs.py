@@ -25,8 +25,7 @@ from tflgpu.runtime.plan.kernels import Kernel
 
 Build = Callable[[OpenCLPrograms, Sequence[Kernel], str, Mapping[str, str]], list[Program]]
 
-KEPT = 7 * 24 * 60 * 60
-"""Seconds after which programs that no test restores are removed."""
+KEPT = 7 * 24 * 60 * 60  # Seconds after which programs that no test restores are removed.
 
 
 def programs_folder() -> Path:

@@ -8,8 +8,8 @@ from tflgpu.compiler.pictures.outputs import Output
 from tflgpu.compiler.pictures.poses import TREE
 
 CENTERS = [(0.5, 0.5, 0.4, 0.2), (0.51, 0.5, 0.4, 0.2), (0.5, 0.51, 0.4, 0.2), (0.2, 0.9, 0.2, 0.2)]
+# Of four boxes: two of one class that overlap, one of another at the same place, none.
 SCORES = [(0.9, 0.1, 0.0), (0.8, 0.2, 0.0), (0.1, 0.6, 0.0), (0.4, 0.0, 0.3)]
-"""Of four boxes: two of one class that overlap, one of another at the same place, none."""
 
 
 def output(values: Any, *shape: int, labels: tuple[str, ...] = ()) -> Output:

@@ -8,6 +8,7 @@ from devices import Attached
 from tflgpu.runtime.api import open_device
 from tflgpu.runtime.cache.binaries import BINARIES
 
+# Of a variant with the plan `chain`.
 FILES = [
     "plan.tflgpu",
     "weights.bin",
@@ -15,7 +16,6 @@ FILES = [
     "kernels/001_scale.cl",
     "kernels/002_subtract.cl",
 ]
-"""Of a variant with the plan `chain`."""
 
 
 def open_attached(attached: Attached) -> Any:

@@ -23,17 +23,15 @@ class Accessor(ABC):
 
     memory: Buffer
     codec: Codec
+    # Start of the tensor in the array, in what the layout counts.
     base: int = field(default=0, kw_only=True)
-    """Start of the tensor in the array, in what the layout counts."""
+    # How several neighbouring pixels are stored at once, if they are.
     join: Join | None = field(default=None, kw_only=True)
-    """How several neighbouring pixels are stored at once, if they are."""
 
-    row_major = True
-    """Whether the tensor lies in memory as on the host."""
+    row_major = True  # Whether the tensor lies in memory as on the host.
+    # Whether reading a slice contains its index more than once, which then must not change it.
     repeats_index = False
-    """Whether reading a slice contains its index more than once, which then must not change it."""
-    pairs = False
-    """Whether an element of the array is two slices."""
+    pairs = False  # Whether an element of the array is two slices.
 
     @property
     def array(self) -> str:

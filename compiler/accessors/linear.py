@@ -25,10 +25,8 @@ class Linear(Accessor):
 
     codec: ElementCodec
     shape: Shape
-    run: int = 0
-    """Elements of a run between two gaps; 0 if there are no gaps."""
-    pitch: int = 0
-    """Elements from the start of one run to the start of the next."""
+    run: int = 0  # Elements of a run between two gaps; 0 if there are no gaps.
+    pitch: int = 0  # Elements from the start of one run to the start of the next.
 
     repeats = False
 

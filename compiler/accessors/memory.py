@@ -18,11 +18,10 @@ class Buffer:
     name: str
     language: Language
     lanes: int
+    # Collects the names of the intrinsics that accesses call.
     used: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Collects the names of the intrinsics that accesses call."""
 
-    texel = 0
-    """Bytes of a texel of an image buffer; 0 for a buffer."""
+    texel = 0  # Bytes of a texel of an image buffer; 0 for a buffer.
 
     @cached_property
     def variable(self) -> Name:

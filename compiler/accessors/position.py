@@ -17,12 +17,11 @@ class Position:
     slice: Operand = 0
     _: KW_ONLY
     index: Operand = 0
+    # How many elements of a row follow from the flat index on; 0 for that element alone.
     lanes: int = 0
-    """How many elements of a row follow from the flat index on; 0 for that element alone."""
-    some: range = range(0)
-    """Which of these are stored; empty for all."""
+    some: range = range(0)  # Which of these are stored; empty for all.
+    # The number of the row among all, and the place in it, if the kernel has them at hand.
     within: tuple[Operand, Operand] | None = None
-    """The number of the row among all, and the place in it, if the kernel has them at hand."""
 
     def coordinates(self, shape: Shape) -> list[Expression]:
         """Those of the flat index along each axis of a tensor of that shape."""

@@ -20,8 +20,7 @@ from .gaps import spread
 from .memory import Buffer, Image
 from .position import Position
 
-Layout = TypeVar("Layout", bound="Slices")
-"""A layout that is accessed slice by slice."""
+Layout = TypeVar("Layout", bound="Slices")  # A layout that is accessed slice by slice.
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,8 @@ class Slices(Accessor):
     height: int
     width: int
     channels: int
+    # Sizes of the axes in `nested` that give the strides, if there are gaps; else ().
     extents: tuple[int, ...] = ()
-    """Sizes of the axes in `nested` that give the strides, if there are gaps; else ()."""
 
     @classmethod
     def of(cls: type[Layout], memory: Buffer, codec: Codec, shape: Shape) -> Layout:

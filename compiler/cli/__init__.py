@@ -9,6 +9,7 @@ import click
 
 from .shell import Program
 
+# The commands, and where each is defined: most take longer to import than others to run.
 COMMANDS = {
     "benchmark": "benchmarking.benchmark_command",
     "cache": "caching.cache",
@@ -25,7 +26,6 @@ COMMANDS = {
     "tune": "tuning.tune_command",
     "verify": "verifying.verify",
 }
-"""The commands, and where each is defined: most take longer to import than others to run."""
 
 
 @click.group(

@@ -12,8 +12,7 @@ from ..tools.trace.summary import by_type
 from .printing import Answer, Column, Listing, properties
 from .tracing import types_listing
 
-TOP = 12
-"""Kernels shown without --all, the slowest ones."""
+TOP = 12  # Kernels shown without --all, the slowest ones.
 
 BEYOND = """A kernel without a share is beyond the roofline, which is that of floats: it multiplies
 bytes, several in the place of a float, reads only parts of its tensors, as GATHER does, or needs

@@ -21,11 +21,12 @@ from .stages import progress
 from .tracing import trace_option, write_trace
 from .whole_file import check_folders, write_whole
 
+# Most threads for LiteRT, which aborts the process if the system cannot provide them; and most
+# other programs.
 MAX_THREADS = 256
-"""Most threads for LiteRT, which aborts the process if the system cannot provide them; and most
-other programs."""
 
 
+# The options for how long is measured and beside what, which a command gets as `measuring`.
 measuring_options = record_options(
     Measuring,
     "measuring",
@@ -74,7 +75,6 @@ measuring_options = record_options(
         "--litert-gpu", is_flag=True, help="Also measure LiteRT's GPU accelerator; it needs a GPU."
     ),
 )
-"""The options for how long is measured and beside what, which a command gets as `measuring`."""
 
 
 @full_names_option

@@ -21,12 +21,13 @@ from .shell import Failure, Program, note
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
 
+# A cache: the folder or the URL of a store; by default the folder of the user's own cache.
 user_cache_argument = click.argument(
     "cache", metavar="[CACHE]", type=CachePlace(), default=user_cache
 )
-"""A cache: the folder or the URL of a store; by default the folder of the user's own cache."""
 
 
+# Of compiled models in a folder.
 ENTRIES = (
     Column("path", value=attrgetter("folder")),
     Column("model", "model", text=lambda entry: entry.model or "(unreadable)"),
@@ -45,15 +46,14 @@ ENTRIES = (
         text=lambda entry: entry.folder.parent.name[:SHOWN_DIGITS],
     ),
 )
-"""Of compiled models in a folder."""
 
+# Of what the index of a store has.
 SIGNED = Column(
     "signed_by",
     "signed by",
     lambda record: [*map(fingerprint, record.signers)],
     text=lambda record: " ".join(map(fingerprint, record.signers)),
 )
-"""Of what the index of a store has."""
 
 
 def _columns(store: Store) -> tuple[Column, ...]:

@@ -19,12 +19,12 @@ class Wanted:
 
     model: str | None
     signature: str | None = None
+    # The input shapes, by name; none for the first ones.
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The input shapes, by name; none for the first ones."""
 
 
+# The options for a model in a cache, which a command gets as `wanted`.
 wanted_options = record_options(Wanted, "wanted", model_option, signature_option, shape_option)
-"""The options for a model in a cache, which a command gets as `wanted`."""
 
 
 def newest_variant(cache: Path, wanted: Wanted, target: str | None = None) -> Variant:

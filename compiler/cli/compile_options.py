@@ -161,6 +161,7 @@ def compile_options(
     return decorate
 
 
+# The options for what inputs and outputs become.
 format_options = together(
     _option(
         "inputs",
@@ -180,4 +181,3 @@ format_options = together(
         callback=parse_formats,
     ),
 )
-"""The options for what inputs and outputs become."""

@@ -32,8 +32,7 @@ RESULTS = (
     Column("", "size", text=lambda result: decimal(result.bytes), right=True),
 )
 
-Count = Callable[[Result], None]
-"""Called with each result as it comes."""
+Count = Callable[[Result], None]  # Called with each result as it comes.
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from ..user_cache import user_cache
 from .printing import Answer, Column, Listing, json_option
 from .shell import Command, Failure
 
+# Packages of Python, and what one that is missing would give.
 PACKAGES: Mapping[str, str] = {
     "tflgpu": "",
     "numpy": "",
@@ -34,8 +35,8 @@ PACKAGES: Mapping[str, str] = {
     "fsspec": "stores: pip install 'tflgpu[stores]'",
     "distributed": "many machines: pip install 'tflgpu[fleet]'",
 }
-"""Packages of Python, and what one that is missing would give."""
 
+# Programs, and what one that is missing would give.
 PROGRAMS: Mapping[str, str] = {
     "glslangValidator": "--target vulkan and metal: apt install glslang-tools",
     "spirv-cross": "--target metal: apt install spirv-cross",
@@ -45,22 +46,20 @@ PROGRAMS: Mapping[str, str] = {
     "ptxas": "inspect --compiler ptxas: pip install 'tflgpu[ptxas]'",
     "ocloc": "inspect --compiler ocloc: apt install intel-ocloc",
 }
-"""Programs, and what one that is missing would give."""
 
+# What drivers that have no device unless they are asked for one want, by how their names begin.
 ASKED: Mapping[str, str] = {
     "libRusticlOpenCL": "; RUSTICL_ENABLE must name the drivers that it may use, such as radeonsi",
 }
-"""What drivers that have no device unless they are asked for one want, by how their names begin."""
 
+# Instructions that decide between profiles.
 WIDEST = sorted({"avx512_vnni", "avx512f", "avx2", "sse4_2", "asimd"})
-"""Instructions that decide between profiles."""
 
 
 @dataclass(frozen=True)
 class Item:
     name: str
-    found: str
-    """The version, path or verdict; empty if it is missing."""
+    found: str  # The version, path or verdict; empty if it is missing.
     note: str = ""
 
 

@@ -30,8 +30,8 @@ from .shell import Command, Failure, asked_for, note
 from .stages import progress
 from .whole_file import write_whole
 
+# The line in a message of a driver's compiler: `file:23:17` or, of Mesa, `0:23(17)`.
 _LINE = re.compile(r":(\d+)[:(]\d+")
-"""The line in a message of a driver's compiler: `file:23:17` or, of Mesa, `0:23(17)`."""
 
 
 @full_names_option

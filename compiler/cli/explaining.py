@@ -18,10 +18,8 @@ from .printing import Answer, Column, Listing, full_names_option, json_option, p
 from .shell import Command, Failure
 from .stages import progress
 
-WIDTH = 80
-"""Columns of the tables, at most."""
-NAMED = 6
-"""Most operators that are named for each reason, without --all."""
+WIDTH = 80  # Columns of the tables, at most.
+NAMED = 6  # Most operators that are named for each reason, without --all.
 
 
 @full_names_option

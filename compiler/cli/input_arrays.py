@@ -27,8 +27,7 @@ from ..trial_input import LARGEST_RANDOM_INTEGER, largest_indices, random_input
 from .options import parse_numbers, record_options
 from .shell import note, warn
 
-RANDOM = "random"
-"""The source that stands for random numbers."""
+RANDOM = "random"  # The source that stands for random numbers.
 
 
 def assign(values: Sequence[str], inputs: Sequence[TensorInfo]) -> dict[str, str]:
@@ -91,8 +90,7 @@ def model_metadata(model: Path) -> Metadata:
 class InputValues:
     """What the options of a command say of the inputs of a model."""
 
-    named: tuple[str, ...]
-    """Values as `assign` takes them."""
+    named: tuple[str, ...]  # Values as `assign` takes them.
     seed: int = 0
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
@@ -147,6 +145,7 @@ class InputValues:
         return self.with_random().read(inputs, metadata, family=family, largest=largest)
 
 
+# The options for input arrays, which a command gets as `given`.
 input_options = record_options(
     InputValues,
     "given",
@@ -180,7 +179,6 @@ input_options = record_options(
         "255.",
     ),
 )
-"""The options for input arrays, which a command gets as `given`."""
 
 
 def _advice(scaling: Scaling) -> str:

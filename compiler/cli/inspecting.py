@@ -37,8 +37,7 @@ from .printing import (
 from .shell import Command, asked_for
 from .writing_report import write_report
 
-BAR = 32
-"""Characters that represent the whole arena in the memory map."""
+BAR = 32  # Characters that represent the whole arena in the memory map.
 
 
 @full_names_option

@@ -10,8 +10,8 @@ from ..tflite_schema import OWN_PREFIX
 from .printing import JSON, Answer, Column, Listing, json_option
 from .shell import Command, asked_for
 
+# Shown in place of kernels for operators that are decomposed or folded at compile time.
 FOLDED = "none; decomposed or folded"
-"""Shown in place of kernels for operators that are decomposed or folded at compile time."""
 
 
 def _versions(definition: OpDef) -> str:

@@ -175,6 +175,7 @@ def record_options(
     return decorate
 
 
+# The options for where models are compiled.
 fleet_options = together(
     click.option(
         "--jobs",
@@ -185,4 +186,3 @@ fleet_options = together(
     ),
     scheduler_option,
 )
-"""The options for where models are compiled."""

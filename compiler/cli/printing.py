@@ -23,14 +23,12 @@ from ..ir.short_names import short_names, with_short_names
 from ..options import Options
 from .shell import asked_for, remember, remembered
 
-WIDTH_IN_A_PIPE = 120
-"""Width of tables, at most, if stdout is not a terminal."""
-
-FEW = 8
-"""Most operators of a part on LiteRT that are listed by name."""
+WIDTH_IN_A_PIPE = 120  # Width of tables, at most, if stdout is not a terminal.
+FEW = 8  # Most operators of a part on LiteRT that are listed by name.
 
 JSON = "--json"
 
+# For a command that prints an `Answer`.
 json_option = click.option(
     JSON,
     is_flag=True,
@@ -38,7 +36,6 @@ json_option = click.option(
     callback=remember,
     help="Print only JSON, for other programs.",
 )
-"""For a command that prints an `Answer`."""
 
 FULL_NAMES = "--full-names"
 
@@ -56,18 +53,15 @@ class Column:
     """What an answer says of each row of a listing: a member of its object in JSON, a cell of its
     row in the table, or both."""
 
-    key: str = ""
-    """Of the member; "" if only the table has it."""
-    heading: str | None = None
-    """Of the cell; None if only JSON has it."""
+    key: str = ""  # Of the member; "" if only the table has it.
+    heading: str | None = None  # Of the cell; None if only JSON has it.
+    # The member of a row; by default, the row's attribute of that key.
     value: Callable[[Any], object] | None = None
-    """The member of a row; by default, the row's attribute of that key."""
+    # The cell of a row, or the format in which it has the value.
     text: Callable[[Any], object] | str = "{}"
-    """The cell of a row, or the format in which it has the value."""
-    right: bool = False
-    """Whether cells are right-aligned, as numbers are."""
+    right: bool = False  # Whether cells are right-aligned, as numbers are.
+    # Whether cells have names of tensors: long ones are shortened without --full-names.
     names: bool = False
-    """Whether cells have names of tensors: long ones are shortened without --full-names."""
 
     def of(self, row: Any) -> Any:
         return getattr(row, self.key) if self.value is None else self.value(row)
@@ -83,10 +77,9 @@ class Listing:
     title: str
     columns: Sequence[Column]
     rows: Sequence[Any]
+    # Columns of text of the table, at most; by default, those of the terminal.
     width: int | None = None
-    """Columns of text of the table, at most; by default, those of the terminal."""
-    always: bool = False
-    """Whether people read the title even if there are no rows."""
+    always: bool = False  # Whether people read the title even if there are no rows.
 
     def objects(self) -> list[dict[str, Any]]:
         """The rows for JSON."""
@@ -133,10 +126,10 @@ def properties(title: str, rows: Sequence[tuple[object, ...]], *headings: str) -
 
 @dataclass(frozen=True)
 class Answer:
+    # The members of the JSON object. Listings among them are lists of objects.
     values: Mapping[str, Any]
-    """The members of the JSON object. Listings among them are lists of objects."""
+    # What people read instead, tables and lines of text; by default the listings in `values`.
     shown: Sequence[Listing | str] | None = None
-    """What people read instead, tables and lines of text; by default the listings in `values`."""
 
     def tables(self) -> Sequence[Listing | str]:
         """What people read."""

@@ -17,8 +17,7 @@ from ..tools.trace.summary import TypeTime
 from .printing import Answer, Column, Listing, operators_of
 from .tracing import types_listing
 
-SHOWN_RECORDS = 30
-"""Most things found in a picture that are printed."""
+SHOWN_RECORDS = 30  # Most things found in a picture that are printed.
 
 
 PARTS = (
@@ -35,19 +34,13 @@ class RunResult:
     plan: Plan
     outputs: list[dict[str, Any]]
     classes: list[Class] = field(default_factory=list)
-    probable: bool = False
-    """Whether the scores of classes are probabilities."""
-    kind: str = ""
-    """What the outputs show of the picture, such as boxes; empty for nothing."""
+    probable: bool = False  # Whether the scores of classes are probabilities.
+    kind: str = ""  # What the outputs show of the picture, such as boxes; empty for nothing.
     records: list[dict[str, Any]] = field(default_factory=list)
-    nothing: str = ""
-    """What to say if they show it nowhere for certain; empty if they do."""
-    written: Path | None = None
-    """The file of --output."""
-    types: list[TypeTime] = field(default_factory=list)
-    """The time by operator type, with --trace."""
-    trace: Path | None = None
-    """The file of --trace."""
+    nothing: str = ""  # What to say if they show it nowhere for certain; empty if they do.
+    written: Path | None = None  # The file of --output.
+    types: list[TypeTime] = field(default_factory=list)  # The time by operator type, with --trace.
+    trace: Path | None = None  # The file of --trace.
 
     def answer(self) -> Answer:
         title = f"Outputs, computed on {computed_on(self.plan, self.device.name)}"

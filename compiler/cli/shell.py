@@ -18,11 +18,11 @@ import click
 from ...runtime.errors import TflgpuError
 from ...runtime.printable import printable_lines
 
+# Of a signal, which is called with its number and the stack.
 Handler = Callable[[int, Any], object]
-"""Of a signal, which is called with its number and the stack."""
 
+# The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT.
 INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT."""
 
 
 def remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:

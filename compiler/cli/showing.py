@@ -35,13 +35,11 @@ from .shell import note, warn
 from .whole_file import write_whole
 
 ARRAYS = ".npz"
+# Pillow's format by the suffix of --output.
 PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".bmp": "BMP"}
-"""Pillow's format by the suffix of --output."""
 
-UNLABELED = ("image", "keypoints")
-"""The kinds of --show that name no classes."""
-SCORED = ("boxes", "keypoints")
-"""The kinds of --show that leave out what scores too little."""
+UNLABELED = ("image", "keypoints")  # The kinds of --show that name no classes.
+SCORED = ("boxes", "keypoints")  # The kinds of --show that leave out what scores too little.
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,7 @@ class Picture:
     """The only picture among the inputs of a run."""
 
     path: str
-    size: tuple[int, int]
-    """The height and width that it is scaled to."""
+    size: tuple[int, int]  # The height and width that it is scaled to.
 
 
 @dataclass
@@ -62,8 +59,7 @@ class Showing:
     show: str | None
     layout: str | None
     threshold: float | None
-    names: tuple[str, ...] = field(init=False)
-    """The names of classes in the file of labels."""
+    names: tuple[str, ...] = field(init=False)  # The names of classes in the file of labels.
 
     def __post_init__(self) -> None:
         if self.layout and self.show not in (None, "boxes"):
@@ -167,6 +163,7 @@ class Showing:
         write_whole(self.output, content.getvalue())
 
 
+# The options for what outputs show, which a command gets as `showing`.
 show_options = record_options(
     Showing,
     "showing",
@@ -199,7 +196,6 @@ show_options = record_options(
         f"{LEAST_POINT} by default.",
     ),
 )
-"""The options for what outputs show, which a command gets as `showing`."""
 
 
 def _write_arrays(content: io.BytesIO, arrays: Mapping[str, Array]) -> None:

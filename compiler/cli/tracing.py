@@ -11,8 +11,7 @@ from .paths import FilePath
 from .printing import Column, Listing
 from .whole_file import write_whole
 
-TYPES = 15
-"""Most operator types that are printed."""
+TYPES = 15  # Most operator types that are printed.
 
 
 trace_option = click.option(

@@ -95,10 +95,9 @@ class Searched:
     """A model for which an attached device was searched."""
 
     model: Path
+    # As settled, with the table that now has the results, or none if there is none yet.
     options: Options
-    """As settled, with the table that now has the results, or none if there is none yet."""
-    error: TflgpuError | None
-    """What is wrong with the model; None if nothing is."""
+    error: TflgpuError | None  # What is wrong with the model; None if nothing is.
 
 
 def search_here(

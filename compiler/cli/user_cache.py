@@ -61,8 +61,7 @@ def load_compiled(
     return load_or_compile(folder, load, compile)
 
 
-OPEN = -1
-"""A size that the file leaves open."""
+OPEN = -1  # A size that the file leaves open.
 
 
 def model_for(

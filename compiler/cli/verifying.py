@@ -18,11 +18,11 @@ from .printing import Answer, Column, Listing, full_names_option, json_option, p
 from .shell import Command, Failure
 from .stages import progress
 
+# What to try if results differ in half precision.
 SINGLE = (
     "half precision holds numbers up to 65504 with three digits; --keep-f32 NAME keeps an operator "
     "in single precision, and --keep-f32 auto finds which ones must be"
 )
-"""What to try if results differ in half precision."""
 
 
 @full_names_option

@@ -34,12 +34,10 @@ EARLY = "early"
 
 @dataclass
 class Argument:
-    tensor: Tensor | None
-    """None for the array of constants."""
+    tensor: Tensor | None  # None for the array of constants.
     writes: bool
     accessor: Accessor
-    others: list[Tensor] = field(default_factory=list)
-    """The tensors that are read through it, too."""
+    others: list[Tensor] = field(default_factory=list)  # The tensors that are read through it, too.
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -54,26 +52,24 @@ class Binding:
     launch: Launch
     implementation: Implementation
     target: Target
+    # The layout of each tensor within its argument, if it is not the whole argument.
     layouts: Mapping[Tensor, StridedLayout]
-    """The layout of each tensor within its argument, if it is not the whole argument."""
+    # The number of the argument of each tensor, where one is bound once for all that it holds.
     joint: Mapping[Tensor, int] = field(default_factory=dict)
-    """The number of the argument of each tensor, where one is bound once for all that it holds."""
     used: set[str] = field(default_factory=set)
     roles: dict[str, Accessor] = field(default_factory=dict)
+    # The arguments in the order of the kernel's parameters.
     arguments: list[Argument] = field(default_factory=list)
-    """The arguments in the order of the kernel's parameters."""
+    # The contents of the constants, one array each.
     arrays: list[Constant] = field(default_factory=list)
-    """The contents of the constants, one array each."""
     contents: list[tuple[str, int]] = field(default_factory=list)
+    # Size of the constants so far, in slices, or in floats if the kernel computes row-major.
     taken: int = 0
-    """Size of the constants so far, in slices, or in floats if the kernel computes row-major."""
+    # The accessor of each tensor the epilogue reads.
     operands: dict[Tensor, Accessor] = field(default_factory=dict)
-    """The accessor of each tensor the epilogue reads."""
     early: dict[Tensor, Accessor] = field(default_factory=dict)
-    halved: bool = False
-    """Whether the constants are stored in half precision."""
-    half: bool = False
-    """Whether the kernel multiplies and adds in half precision."""
+    halved: bool = False  # Whether the constants are stored in half precision.
+    half: bool = False  # Whether the kernel multiplies and adds in half precision.
 
     @property
     def sliced(self) -> bool:

@@ -9,11 +9,9 @@ specification of SPIR-V.
 from collections.abc import Iterator, Sequence
 from struct import pack, unpack
 
-HEADER = 5
-"""Words before the first instruction."""
+HEADER = 5  # Words before the first instruction.
 NAME, MEMBER_NAME, POINTER, VARIABLE = 5, 6, 32, 59
-MEMBER = "values"
-"""What the array of a buffer is called."""
+MEMBER = "values"  # What the array of a buffer is called.
 
 Words = tuple[int, ...]
 

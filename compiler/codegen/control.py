@@ -22,11 +22,8 @@ from ..language.statement import (
 from ..language.types import INT
 from ..target import Target
 
-Body = Callable[[Expression], object]
-"""Returns the body of a loop for a counter."""
-
-LONGEST_REPETITION = 400
-"""Most lines of a loop that is written out; compilers take long for more."""
+Body = Callable[[Expression], object]  # Returns the body of a loop for a counter.
+LONGEST_REPETITION = 400  # Most lines of a loop that is written out; compilers take long for more.
 
 
 @dataclass(slots=True)
@@ -35,8 +32,7 @@ class Head:
     first: Expression
     end: Expression
     step: int
-    limit: int | None = None
-    """The most rounds, as a template says it."""
+    limit: int | None = None  # The most rounds, as a template says it.
 
     @property
     def known(self) -> bool:

@@ -49,8 +49,8 @@ def called(key: int | str, name: str) -> str:
     return key if isinstance(key, str) else f"{name}{key}"
 
 
+# What the tags of statements call, as filters, which templates need not look up.
 FILTERS = {each.__name__: each for each in (assigned, called, constant, variable)}
-"""What the tags of statements call, as filters, which templates need not look up."""
 
 
 def array(name: str, count: int, type: str = INT, constant: bool = False) -> Array:

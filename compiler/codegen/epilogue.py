@@ -11,11 +11,8 @@ from ..ops.base.storage import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
 
-RESULT = "v"
-"""The variable of the results."""
-
-Store = Callable[[Expression], Statements]
-"""Returns the statements that store a variable."""
+RESULT = "v"  # The variable of the results.
+Store = Callable[[Expression], Statements]  # Returns the statements that store a variable.
 
 
 class Operands(Protocol):

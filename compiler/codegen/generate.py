@@ -23,8 +23,8 @@ from .shared_kernels import shared
 from .wgsl.kernel import SIZES
 from .wgsl.types import size
 
+# Launches that the comment at the top of a kernel lists, its own last line among them.
 MOST_USES = 4
-"""Launches that the comment at the top of a kernel lists, its own last line among them."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,14 @@ class GeneratedLaunch:
     """A rendered launch with its operator and kernel."""
 
     op: Op
-    reads: str
-    """The storage in which the kernel reads tensors."""
-    packed: Collection[Tensor]
-    """Constants that it reads in slices whatever that is."""
+    reads: str  # The storage in which the kernel reads tensors.
+    packed: Collection[Tensor]  # Constants that it reads in slices whatever that is.
     rendered: RenderedLaunch
     kernel: int
+    # What the indices in each tensor of indices must stay below.
     limits: Mapping[Tensor, Sequence[int]]
-    """What the indices in each tensor of indices must stay below."""
+    # What the kernel reads after the arguments of `rendered`, if it computes several sizes.
     sizes: tuple[int, ...] = ()
-    """What the kernel reads after the arguments of `rendered`, if it computes several sizes."""
 
     @property
     def title(self) -> str:
@@ -54,13 +52,11 @@ class Kernels:
     """The launches of a plan in the order of execution, and their kernels."""
 
     launches: tuple[GeneratedLaunch, ...]
-    records: tuple[Kernel, ...]
-    """The kernels as the plan lists them."""
+    records: tuple[Kernel, ...]  # The kernels as the plan lists them.
     sources: Mapping[str, str]
-    comments: Mapping[str, str]
-    """The comment at the top of each, by file."""
+    comments: Mapping[str, str]  # The comment at the top of each, by file.
+    # The parts that run on LiteRT, with the number of launches before each.
     host_steps: Mapping[Op, int]
-    """The parts that run on LiteRT, with the number of launches before each."""
 
 
 def generate(

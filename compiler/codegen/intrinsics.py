@@ -33,23 +33,21 @@ class Intrinsic:
 
     name: str
     meaning: str
+    # By language; missing if the language has it built in, or does not support it.
     definitions: dict[str, str]
-    """By language; missing if the language has it built in, or does not support it."""
-    needs: Mapping[str, tuple[str, ...]]
-    """By language, other intrinsics that the definition calls."""
+    needs: Mapping[str, tuple[str, ...]]  # By language, other intrinsics that the definition calls.
+    # Whether it is the variant for slices of one that is defined for single numbers.
     of_slices: bool = False
-    """Whether it is the variant for slices of one that is defined for single numbers."""
-    gives: str = ""
-    """The type of its result; "" for that of what it is given."""
+    gives: str = ""  # The type of its result; "" for that of what it is given.
+    # The function of every language that does the same except for NaN; "" if there is none.
     any_nan: str = ""
-    """The function of every language that does the same except for NaN; "" if there is none."""
+    # What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing.
     pragma: str = ""
-    """What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing."""
+    # The extension of Vulkan's GLSL that its definition there requires; "" for none.
     extension: str = ""
-    """The extension of Vulkan's GLSL that its definition there requires; "" for none."""
+    # By language, the extension that a device must have for its definition, under the name that
+    # drivers give it; missing if every device has what it takes.
     device_extensions: Mapping[str, str] = field(default_factory=dict)
-    """By language, the extension that a device must have for its definition, under the name that
-    drivers give it; missing if every device has what it takes."""
 
 
 @cache

@@ -21,8 +21,7 @@ from ...runtime.cache.private_files import check_private, make_private, read_fil
 from ...runtime.errors import PlanError
 from ..version import compiler_version
 
-LIMIT = 1 << 24
-"""Bytes that a file may have."""
+LIMIT = 1 << 24  # Bytes that a file may have.
 
 
 class KeptTemplates(BytecodeCache):

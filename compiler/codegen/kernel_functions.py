@@ -35,10 +35,10 @@ def literal(value: float, use: Use, dtype: str = "float32") -> Expression:
     return expression(float(value))
 
 
+# Functions that every kernel language has, for slices and for single values.
 BUILT_IN = frozenset(
     {"ceil", "clamp", "cos", "floor", "log", "max", "min", "sign", "sin", "sqrt", "tanh"}
 )
-"""Functions that every kernel language has, for slices and for single values."""
 
 
 class KernelFunctions:

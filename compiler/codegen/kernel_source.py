@@ -22,8 +22,7 @@ from .environment import environment
 from .intrinsics import defined, definitions
 from .wgsl.types import wgsl
 
-HOLE = "\0"
-"""Stands for a body in a frame. No kernel contains this character."""
+HOLE = "\0"  # Stands for a body in a frame. No kernel contains this character.
 
 
 def fill(frame: str, bodies: Iterable[tuple[int, str]]) -> tuple[str, tuple[Body, ...]]:
@@ -43,15 +42,13 @@ def fill(frame: str, bodies: Iterable[tuple[int, str]]) -> tuple[str, tuple[Body
 @dataclass(frozen=True)
 class Parameter:
     name: str
-    element: str
-    """Type of its elements."""
+    element: str  # Type of its elements.
     writes: bool
-    texel: int
-    """Bytes of a texel of an image buffer; 0 for a buffer."""
+    texel: int  # Bytes of a texel of an image buffer; 0 for a buffer.
+    # Whether it is bound as one that is written, as it is or as its buffer may be elsewhere.
     writable: bool
-    """Whether it is bound as one that is written, as it is or as its buffer may be elsewhere."""
+    # Number of its elements, for languages that check indices; 0 if that is not known.
     count: int = 0
-    """Number of its elements, for languages that check indices; 0 if that is not known."""
 
     @property
     def opencl(self) -> str:
@@ -65,8 +62,7 @@ class Parameter:
 class SharedArray:
     """An array in local memory, which the work-items of a group share."""
 
-    kind: str
-    """Type of its elements."""
+    kind: str  # Type of its elements.
     name: str
     count: int
     bytes: int
@@ -80,20 +76,18 @@ class KernelSource:
     """A kernel without its name and header comment."""
 
     template: str
-    name: str
-    """Name of the kernel without its number."""
+    name: str  # Name of the kernel without its number.
     language: Language
     lanes: int
     parameters: tuple[Parameter, ...]
     group: WorkGroup
+    # (axis, variable) for each grid axis along which it needs the work-item's index.
     axes: tuple[tuple[int, str], ...]
-    """(axis, variable) for each grid axis along which it needs the work-item's index."""
     shared: tuple[SharedArray, ...]
     half: bool
     intrinsics: frozenset[str]
     printed: Printed
-    hinted: bool
-    """Whether its loops have hints for compilers."""
+    hinted: bool  # Whether its loops have hints for compilers.
 
     @property
     def alone(self) -> bool:

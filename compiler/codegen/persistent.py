@@ -19,10 +19,9 @@ from ..target import Target
 from .generate import Kernels
 from .persistent_source import COUNTERS_APART, PersistentSource, parameter_name
 
+# Most work-items of a dispatch; their counter runs past this number without overflow.
 MAX_ITEMS = 1 << 30
-"""Most work-items of a dispatch; their counter runs past this number without overflow."""
-WORTH = 0.7
-"""A stretch is divided if each part has at most this share of its kernels."""
+WORTH = 0.7  # A stretch is divided if each part has at most this share of its kernels.
 
 
 def stretches(kernels: Kernels, most: int) -> Iterator[tuple[int, int]]:

@@ -14,16 +14,13 @@ from .generate import Kernels
 from .intrinsics import defined, definitions
 from .kernel_source import KernelSource, fill
 
-COUNTERS_APART = 16
-"""Integers from one counter to the next, so that no two share a cache line."""
-SHARES = 4
-"""Shares per work-group into which the rest of a dispatch is divided."""
+COUNTERS_APART = 16  # Integers from one counter to the next, so that no two share a cache line.
+SHARES = 4  # Shares per work-group into which the rest of a dispatch is divided.
+# How often a group looks whether the others are done before it sleeps: about 0.1 ms, longer than
+# any waits while each has a processor.
 LOOKS = 200_000
-"""How often a group looks whether the others are done before it sleeps: about 0.1 ms, longer than
-any waits while each has a processor."""
 MAX_INT = (1 << 31) - 1
-CALL_INDENTATION = 10
-"""Characters before the calls in the template."""
+CALL_INDENTATION = 10  # Characters before the calls in the template.
 
 
 @dataclass(frozen=True)
@@ -31,8 +28,7 @@ class _Row:
     """A dispatch, as the table of the kernel lists it."""
 
     title: str
-    numbers: tuple[int, ...]
-    """Its case, its units, and the bytes at which its arguments begin."""
+    numbers: tuple[int, ...]  # Its case, its units, and the bytes at which its arguments begin.
 
 
 @dataclass(frozen=True)
@@ -42,10 +38,9 @@ class PersistentSource:
     kernels: Kernels
     dispatches: Sequence[Dispatch]
     first: int
-    end: int
-    """The dispatch after the last one."""
+    end: int  # The dispatch after the last one.
+    # Its parameters: the regions of memory that its dispatches use, by name.
     spans: Mapping[str, Argument]
-    """Its parameters: the regions of memory that its dispatches use, by name."""
     target: Target
 
     def of(self, name: str) -> tuple[str, tuple[Body, ...]]:

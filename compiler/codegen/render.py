@@ -35,19 +35,15 @@ class RenderedLaunch:
     """The kernel of one launch, and its grid and arguments."""
 
     source: KernelSource
-    grid: Grid
-    """Work-items, rounded up to whole groups."""
+    grid: Grid  # Work-items, rounded up to whole groups.
+    # A line of text about each parameter, for the kernel's header comment.
     described: tuple[str, ...]
-    """A line of text about each parameter, for the kernel's header comment."""
+    # The tensors bound to each parameter; none for the constants.
     tensors: tuple[tuple[Tensor, ...], ...]
-    """The tensors bound to each parameter; none for the constants."""
-    constants: tuple[Constant, ...]
-    """The contents of the constants, which follow one another."""
-    halved: bool
-    """Whether they do so as float16, not as float32."""
+    constants: tuple[Constant, ...]  # The contents of the constants, which follow one another.
+    halved: bool  # Whether they do so as float16, not as float32.
     flops: int
-    iterations: int
-    """The most rounds that all loops of a work-item make together."""
+    iterations: int  # The most rounds that all loops of a work-item make together.
     why: str
 
 

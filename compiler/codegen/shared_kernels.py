@@ -13,16 +13,14 @@ from typing import NamedTuple
 from .kernel_source import KernelSource, Parameter
 from .wgsl.kernel import SIZES
 
-SHARED = 0.125
-"""Most of a model's operations that are computed by kernels for several sizes."""
+SHARED = 0.125  # Most of a model's operations that are computed by kernels for several sizes.
 
 
 class Shared(NamedTuple):
     """A kernel that computes another one."""
 
     source: KernelSource
-    sizes: tuple[int, ...] = ()
-    """What it reads there, if it computes several."""
+    sizes: tuple[int, ...] = ()  # What it reads there, if it computes several.
 
 
 def shared(work: Mapping[KernelSource, int], most: int) -> Mapping[KernelSource, Shared]:

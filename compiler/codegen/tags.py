@@ -24,8 +24,7 @@ JINJA = {
 
 Nodes = list[nodes.Node]
 
-ASSIGN = "assign"
-"""The tag of an assignment, which templates leave out."""
+ASSIGN = "assign"  # The tag of an assignment, which templates leave out.
 
 
 class StatementTags(Extension):

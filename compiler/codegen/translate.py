@@ -21,10 +21,9 @@ Result = TypeVar("Result")
 
 PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
 LEAST = "vulkan1.0"
+# The version of Vulkan that has what a device must have, if not the least.
 ENVIRONMENTS = {"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT": "vulkan1.1"}
-"""The version of Vulkan that has what a device must have, if not the least."""
-METAL_VERSION = "20100"
-"""Metal 2.1, the first with arithmetic of sub-groups."""
+METAL_VERSION = "20100"  # Metal 2.1, the first with arithmetic of sub-groups.
 
 
 class ToolError(TflgpuError):

@@ -11,8 +11,8 @@ from ..language.statement import Assign, Declare, If, Return, Statements, body
 from ..language.types import INT
 from ..ops.base.launch import LINEAR_ROW, Grid, Launch
 
+# Variables for a work-item's index along each axis: usually column, row and slice.
 AXES = ("gx", "gy", "gs")
-"""Variables for a work-item's index along each axis: usually column, row and slice."""
 
 
 class WorkItem:

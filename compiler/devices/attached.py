@@ -11,15 +11,13 @@ from ..errors import OptionError
 from ..options import FOR_OTHER_RUNTIMES
 from . import Profile, Rule, names_profile, profile, profiles
 
-GLSL_LANES = 4
-"""Lanes of a vector in GLSL."""
+GLSL_LANES = 4  # Lanes of a vector in GLSL.
+# The default profile for GLSL, as OpenGL reports too little about a device to choose one.
 GLSL = "gpu"
-"""The default profile for GLSL, as OpenGL reports too little about a device to choose one."""
+# Bytes of a buffer that every device lets kernels have: MAX_SHADER_STORAGE_BLOCK_SIZE in OpenGL ES
+# 3.1, maxStorageBufferRange in Vulkan 1.0.
 LEAST_BINDING = 1 << 27
-"""Bytes of a buffer that every device lets kernels have: MAX_SHADER_STORAGE_BLOCK_SIZE in OpenGL ES
-3.1, maxStorageBufferRange in Vulkan 1.0."""
-WEBGPU = "webgpu"
-"""The default profile for WebGPU, whose limits every adapter has."""
+WEBGPU = "webgpu"  # The default profile for WebGPU, whose limits every adapter has.
 
 
 def choose_profile(device: str, target: str) -> Profile:

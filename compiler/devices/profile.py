@@ -21,19 +21,14 @@ else:
 class Rule:
     """Conditions on a device; a condition that is left out always holds."""
 
-    target: str = ""
-    """Language of its kernels: opencl or glsl."""
-    type: str = ""
-    """gpu, accelerator, cpu or other."""
+    target: str = ""  # Language of its kernels: opencl or glsl.
+    type: str = ""  # gpu, accelerator, cpu or other.
     vendor: str = ""
     platform: str = ""
-    name: str = ""
-    """Part of the device's name, ignoring case."""
-    lanes: int = 0
-    """Float lanes of its native vectors."""
+    name: str = ""  # Part of the device's name, ignoring case.
+    lanes: int = 0  # Float lanes of its native vectors.
     extension: str = ""
-    instruction: str = ""
-    """An instruction of its processor that kernels may use by name."""
+    instruction: str = ""  # An instruction of its processor that kernels may use by name.
 
     def holds(self, info: DeviceInfo) -> bool:
         """Whether all conditions hold for a device."""
@@ -73,8 +68,7 @@ class Listed:
     """What a list may have."""
 
     known: tuple[str, ...]
-    kind: str = ""
-    """Of them, for messages."""
+    kind: str = ""  # Of them, for messages.
 
 
 def languages(*names: str) -> Listed:
@@ -91,87 +85,85 @@ class Profile:
 
     name: str
     description: str
+    # "processor": the work-items of a group run one after another on a core with explicit vectors;
+    # "gpu": they run side by side.
     kind: Literal["processor", "gpu"]
-    """"processor": the work-items of a group run one after another on a core with explicit
-    vectors; "gpu": they run side by side."""
     slice_width: Annotated[int, Within(4, 16, True)]
+    # Whether convolutions load whole slices of their input instead of single lanes.
     slice_loads: bool
-    """Whether convolutions load whole slices of their input instead of single lanes."""
+    # Bytes that an argument's offset in its buffer must be a multiple of.
     alignment: Annotated[int, Within(4, 65536, True)]
-    """Bytes that an argument's offset in its buffer must be a multiple of."""
     max_group: Annotated[int, Within(1, 65536)]
     max_arguments: Annotated[int, Within(4, 1024)]
     local_memory: Annotated[int, Within(0, 1 << 30)]
+    # Slice-wide accumulators that a work-item of a convolution keeps in registers.
     accumulators: Annotated[int, Within(1, 64)]
-    """Slice-wide accumulators that a work-item of a convolution keeps in registers."""
+    # Most slices of output channels that a work-item of a convolution computes.
     tile_slices: Annotated[int, Within(1, 8)]
-    """Most slices of output channels that a work-item of a convolution computes."""
+    # Most channels for fusing a depthwise convolution with the 1x1 convolution after it; on
+    # processors, of the latter's output.
     fused_channels: Annotated[int, Within(0, 4096)]
-    """Most channels for fusing a depthwise convolution with the 1x1 convolution after it; on
-    processors, of the latter's output."""
+    # Fewest input and output channels for Winograd's algorithm; 0 disables it.
     winograd_channels: Annotated[int, Within(0, 65536)]
-    """Fewest input and output channels for Winograd's algorithm; 0 disables it."""
+    # Fewest squares of 4x4 outputs for Winograd's algorithm.
     winograd_squares: Annotated[int, Within(1, 1 << 24)]
-    """Fewest squares of 4x4 outputs for Winograd's algorithm."""
+    # Whether a work-item of a transposed convolution computes all phases of a pixel.
     transposed_blocks: bool
-    """Whether a work-item of a transposed convolution computes all phases of a pixel."""
+    # Most output channels for transposed convolutions with several phases in one vector.
     transposed_thin: Annotated[int, Within(0, 16)]
-    """Most output channels for transposed convolutions with several phases in one vector."""
+    # Work-items that keep the device busy; tiles shrink until there are as many.
     work_items: Annotated[int, Within(1, 1 << 24)]
-    """Work-items that keep the device busy; tiles shrink until there are as many."""
+    # Work-items of a work-group if each does little work.
     light_group: Annotated[int, Within(1, 65536)]
-    """Work-items of a work-group if each does little work."""
+    # Work-items of a work-group if each does much work, as in convolutions.
     heavy_group: Annotated[int, Within(1, 65536)]
-    """Work-items of a work-group if each does much work, as in convolutions."""
+    # Work-items that run in lockstep: a warp, wave or sub-group; 1 on processors.
     warp: Annotated[int, Within(1, 128, True)]
-    """Work-items that run in lockstep: a warp, wave or sub-group; 1 on processors."""
+    # Multiply-adds of slices that take as long as the load of a slice, on GPUs.
     load_cost: Annotated[int, Within(1, 64)]
-    """Multiply-adds of slices that take as long as the load of a slice, on GPUs."""
+    # Kernels above which a persistent kernel is divided where that pays off; 0 disables them.
     persistent_kernels: Annotated[int, Within(0, 4096)]
-    """Kernels above which a persistent kernel is divided where that pays off; 0 disables them."""
+    # Whether integers of 8 and 16 bits are stored as such rather than as floats.
     byte_storage: bool
-    """Whether integers of 8 and 16 bits are stored as such rather than as floats."""
+    # The kernel languages in which bytes are multiplied four at a time; needs `byte_storage`.
     byte_products: Annotated[tuple[str, ...], languages("opencl", "vulkan", "wgsl")] = ()
-    """The kernel languages in which bytes are multiplied four at a time; needs `byte_storage`."""
+    # What OpenCL C kernels read weights from: "buffer" or "image".
     weight_storage: Storage = "buffer"
-    """What OpenCL C kernels read weights from: "buffer" or "image"."""
+    # What OpenCL C kernels read slices of activations from: "buffer" or "image".
     tensor_storage: Storage = "buffer"
-    """What OpenCL C kernels read slices of activations from: "buffer" or "image"."""
+    # Whether work-items share the sums of layers of few pixels, through local memory.
     shared_sums: bool = False
-    """Whether work-items share the sums of layers of few pixels, through local memory."""
+    # Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
+    # that need more are rejected. 0 for any number.
     registers: Annotated[int, Within(0, 1024)] = 0
-    """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
-    that need more are rejected. 0 for any number."""
+    # Whether the compiler loads all pixels of a tile before it multiplies the first, so that each
+    # holds registers, unless they may lie outside the image.
     loads_ahead: bool = False
-    """Whether the compiler loads all pixels of a tile before it multiplies the first, so that each
-    holds registers, unless they may lie outside the image."""
+    # Whether a register holds two halves, so that tiles in half precision may be twice as large.
     paired_halves: bool = True
-    """Whether a register holds two halves, so that tiles in half precision may be twice as
-    large."""
+    # Whether kernels for Vulkan store four neighbouring pixels of floats at once, and up to eight
+    # in half precision.
     joined_stores: bool = False
-    """Whether kernels for Vulkan store four neighbouring pixels of floats at once, and up to eight
-    in half precision."""
+    # Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
+    # Vulkan guarantee. Along the others it is `max_group`.
     max_group_depth: Annotated[int, Within(1, 65536)] = 64
-    """Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
-    Vulkan guarantee. Along the others it is `max_group`."""
+    # Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile.
     image_texels: Annotated[int, Within(1, 1 << 30)] = 65536
-    """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
+    # Most bytes of a buffer that are bound to a kernel.
     max_binding: Annotated[int, Within(1 << 24, 1 << 40)] = 1 << 40
-    """Most bytes of a buffer that are bound to a kernel."""
+    # Iterations of all loops of a work-item, after which the driver ends them without an error.
     loop_iterations: Annotated[int, Within(1, 1 << 30)] = 1 << 30
-    """Iterations of all loops of a work-item, after which the driver ends them without an error."""
+    # The kernel languages in which the work-items of a sub-group add up what they have.
     sub_groups: Annotated[tuple[str, ...], languages("opencl", "vulkan")] = ()
-    """The kernel languages in which the work-items of a sub-group add up what they have."""
+    # The kernel languages in which arithmetic in half precision is faster than in single.
     half_arithmetic: Annotated[tuple[str, ...], languages(*LANGUAGES)] = ()
-    """The kernel languages in which arithmetic in half precision is faster than in single."""
+    # The targets that drivers of such devices take.
     targets: Annotated[tuple[str, ...], Listed(TARGETS)] = TARGETS
-    """The targets that drivers of such devices take."""
+    # The devices it is for; a profile without rules can only be chosen by name.
     match: tuple[Rule, ...] = ()
-    """The devices it is for; a profile without rules can only be chosen by name."""
 
 
-TEXEL_LANES = 4
-"""Lanes of a texel, which holds one slice."""
+TEXEL_LANES = 4  # Lanes of a texel, which holds one slice.
 _KINDS = {
     str: "a string",
     bool: "true or false",

@@ -10,8 +10,7 @@ from ...runtime.plan.records import Plan
 from ..errors import Finding
 from ..events import Event
 
-MAX_NAMED = 10
-"""Most operators that a warning lists."""
+MAX_NAMED = 10  # Most operators that a warning lists.
 
 
 @dataclass(frozen=True)
@@ -21,18 +20,14 @@ class CompiledModel:
     plan: Plan
     sources: Mapping[str, str]
     weights: memoryview
+    # Files made from the sources, such as SPIR-V, and the models of parts on LiteRT, by file.
     companions: Mapping[str, bytes]
-    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT, by file."""
-    events: tuple[Event, ...]
-    """Rewrites and views applied and declined."""
-    fallback: tuple[Finding, ...]
-    """Operators that run on LiteRT instead of the device."""
-    operators: int
-    """Number of operators in the model file."""
-    tuned: int
-    """Number of distinct kernels with sizes from the tuning table."""
+    events: tuple[Event, ...]  # Rewrites and views applied and declined.
+    fallback: tuple[Finding, ...]  # Operators that run on LiteRT instead of the device.
+    operators: int  # Number of operators in the model file.
+    tuned: int  # Number of distinct kernels with sizes from the tuning table.
+    # The model for its other choices of input shapes, on the same weights.
     specializations: tuple[CompiledModel, ...] = ()
-    """The model for its other choices of input shapes, on the same weights."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled for other processes, which memory views cannot be."""

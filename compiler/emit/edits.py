@@ -23,8 +23,8 @@ from ...runtime.plan.seal import sealed
 class Edited:
     plan: Plan
     sources: Mapping[str, str]
+    # What the edits replaced, by path in the variant's folder; empty without edits.
     originals: Mapping[str, bytes]
-    """What the edits replaced, by path in the variant's folder; empty without edits."""
 
 
 def apply_edits(plan: Plan, sources: Mapping[str, str], texts: Mapping[int, str]) -> Edited:

@@ -20,12 +20,12 @@ from ...runtime.plan.records import (
 )
 from ...runtime.plan.running import Element, Schedule, Submission, TensorBuffer
 
+# Denormal numbers, which many processors compute slowly, may be taken for zeros.
 OPENCL_OPTIONS = "-cl-mad-enable -cl-denorms-are-zero -w"
-"""Denormal numbers, which many processors compute slowly, may be taken for zeros."""
+# With persistent kernels: OpenCL C has ordered atomics since version 2.0.
 PERSISTENT_OPTIONS = f"{OPENCL_OPTIONS} -cl-std=CL3.0"
-"""With persistent kernels: OpenCL C has ordered atomics since version 2.0."""
+# By target, the options of drivers' compilers; the others have none.
 OPTIONS = {"opencl": OPENCL_OPTIONS}
-"""By target, the options of drivers' compilers; the others have none."""
 
 
 def schedules(plan: Plan) -> tuple[Schedule, ...]:

@@ -25,8 +25,8 @@ from ...runtime.plan.validate import validate
 from ..telling import tell
 from .compiled_model import CompiledModel
 
+# The folder for kernels that were changed in a variant's folder before it was written again.
 CHANGED = "changed"
-"""The folder for kernels that were changed in a variant's folder before it was written again."""
 
 
 def pack(

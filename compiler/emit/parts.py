@@ -18,8 +18,7 @@ class HostParts:
 
     records: tuple[HostPart, ...]
     tensors: tuple[HostTensor, ...]
-    contents: Mapping[str, bytes]
-    """The model of each part, by file."""
+    contents: Mapping[str, bytes]  # The model of each part, by file.
 
 
 def host_parts(

@@ -12,8 +12,7 @@ from ...runtime.plan.records import Argument, Region
 from ...runtime.plan.storage import WORD
 from ..ir import Array
 
-CHUNK = 1 << 18
-"""Elements that are copied at once, so that large arrays need no second copy."""
+CHUNK = 1 << 18  # Elements that are copied at once, so that large arrays need no second copy.
 
 
 @dataclass
@@ -21,11 +20,11 @@ class Weights:
     """Concatenated arrays, each of whole words at an aligned offset; equal ones are stored once."""
 
     alignment: int
+    # Called after each array, whose sources need no memory any more.
     release: Callable[[], None] = lambda: None
-    """Called after each array, whose sources need no memory any more."""
     data: bytearray = field(default_factory=bytearray)
+    # Offset and size of each array, by its SHA-256.
     _places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
-    """Offset and size of each array, by its SHA-256."""
 
     def continued(self, release: Callable[[], None]) -> Weights:
         """These weights, for the constants of another graph."""

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-LONGEST_STRING = 4000
-"""Bytes of a string literal: compilers need not accept more than 4095."""
-
-LONGEST_LINE = 1000
-"""Characters, of up to four bytes each, of a line that stay together."""
+LONGEST_STRING = 4000  # Bytes of a string literal: compilers need not accept more than 4095.
+LONGEST_LINE = 1000  # Characters, of up to four bytes each, of a line that stay together.
 
 
 def string(text: str) -> str:

@@ -18,6 +18,7 @@ from .web_page import UNKNOWN, Pictures, web_files
 from .weights import join_weights
 
 _IDENTIFIER = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,62}\Z")
+# Names that C or C++ keeps for itself.
 _KEYWORDS = frozenset(
     [
         *("alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool"),
@@ -34,23 +35,21 @@ _KEYWORDS = frozenset(
         "xor_eq",
     ]
 )
-"""Names that C or C++ keeps for itself."""
 _TABLES = re.compile(
     r"(s\d+_.*|"
     r"(inputs|outputs|variables|variants|rules|spans|dispatches|persistent|embedded_weights)(_.*)?)\Z"
 )
 
 
-PROJECT = ("main.c", "CMakeLists.txt", "README.md")
-"""Files that name the model."""
+PROJECT = ("main.c", "CMakeLists.txt", "README.md")  # Files that name the model.
+# What each runtime in C needs, in words.
 DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1", "webgpu": "WebGPU"}
-"""What each runtime in C needs, in words."""
+# Files that every model needs, apart from its driver's runtime.
 RUNTIME = (
     *("tflgpu.h", "tflgpu_backend.h", "tflgpu.c"),
     *("android/tflgpu_android.h", "android/tflgpu_android.c"),
     *("images/tflgpu_images.h", "images/tflgpu_images.c"),
 )
-"""Files that every model needs, apart from its driver's runtime."""
 
 
 _ASSET = (

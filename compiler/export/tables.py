@@ -15,6 +15,7 @@ from .literals import array, braced, floating, string
 from .variants import span_table, variant_tables
 from .weights import JoinedWeights
 
+# The type of an input or output, by its dtype: all that are on devices.
 TYPES = {
     "float32": "TFLGPU_FLOAT32",
     "float16": "TFLGPU_FLOAT16",
@@ -27,18 +28,17 @@ TYPES = {
     "uint32": "TFLGPU_UINT32",
     "int64": "TFLGPU_INT64",
 }
-"""The type of an input or output, by its dtype: all that are on devices."""
 
+# What projects run on, and the target of its kernels; the first of a target is the default.
 BACKENDS: Mapping[str, TargetName] = {
     "opencl": "opencl",
     "gles": "glsl",
     "web": "wgsl",
     "webgpu": "wgsl",
 }
-"""What projects run on, and the target of its kernels; the first of a target is the default."""
 
+# Bytes of embedded weights that are written at a time, and those on a line.
 BLOCK, LINE = 1 << 16, 64
-"""Bytes of embedded weights that are written at a time, and those on a line."""
 
 
 def header(name: str) -> str:

@@ -16,10 +16,8 @@ from ...runtime.plan.storage import WORD, device_dtype, whole_words
 from ...runtime.webgpu.info import GROUP_COUNTS, GROUP_SIZES, LIMITS
 from ..language.wrapping import in_comment
 
-FORMAT = 2
-"""Of NAME.json."""
-DEMO = "demo"
-"""The folder of the modules of the demo, which are the same for all models."""
+FORMAT = 2  # Of NAME.json.
+DEMO = "demo"  # The folder of the modules of the demo, which are the same for all models.
 
 
 @dataclass(frozen=True)
@@ -28,13 +26,12 @@ class Pictures:
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    known: bool
-    """Whether the model says so, rather than an assumption."""
+    known: bool  # Whether the model says so, rather than an assumption.
     labels: tuple[str, ...] = ()
 
 
+# What is assumed where nothing is known: pixels 0..255 become 0..1.
 UNKNOWN = Pictures((0.0,), (255.0,), False)
-"""What is assumed where nothing is known: pixels 0..255 become 0..1."""
 
 
 def web_files(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import Plan, Region
 
-ALIGNMENT = 64
-"""Bytes; where arrays start in the file."""
+ALIGNMENT = 64  # Bytes; where arrays start in the file.
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,9 @@ class Span:
 class JoinedWeights:
     """The weights of some variants, each for all its signatures."""
 
-    content: memoryview
-    """Of the file. It begins with the weights of the first variant."""
+    content: memoryview  # Of the file. It begins with the weights of the first variant.
+    # Where each variant's weights lie in it, in order; a single span if they are together.
     spans: tuple[tuple[Span, ...], ...]
-    """Where each variant's weights lie in it, in order; a single span if they are together."""
 
 
 def join_weights(variants: Sequence[Sequence[Variant]]) -> JoinedWeights:

@@ -33,35 +33,28 @@ SETTINGS = {
     "distributed.admin.large-graph-warning-threshold": "1 TB",
     "distributed.deploy.lost-worker-timeout": "8s",
 }
+# How often a task is given to the scheduler, which by itself tries again when workers die.
+#
+# Dask does so three times. A task is also blamed for what another one on its worker has done, and
+# so it is for whatever kills workers; a run survives ten such deaths wherever they happen.
 ATTEMPTS = 3
-"""How often a task is given to the scheduler, which by itself tries again when workers die.
-
-Dask does so three times. A task is also blamed for what another one on its worker has done, and so
-it is for whatever kills workers; a run survives ten such deaths wherever they happen.
-"""
+# What the result of a task is if its worker was lost, and the next one, too.
 LOST = (KilledWorker, futures.CancelledError)
-"""What the result of a task is if its worker was lost, and the next one, too."""
-PATIENCE = 30
-"""Seconds to wait for a scheduler, and while it has no workers."""
-ENDING = 10
-"""Seconds to wait for what is still under way when the event loop ends."""
-
-LOOK = 2
-"""Seconds between looks for schedulers and workers that are gone."""
-MOST = 16
-"""Tasks of a batch."""
-MOST_BYTES = 1 << 18
-"""Bytes of the models of a batch of several tasks."""
+PATIENCE = 30  # Seconds to wait for a scheduler, and while it has no workers.
+ENDING = 10  # Seconds to wait for what is still under way when the event loop ends.
+LOOK = 2  # Seconds between looks for schedulers and workers that are gone.
+MOST = 16  # Tasks of a batch.
+MOST_BYTES = 1 << 18  # Bytes of the models of a batch of several tasks.
+# Batches for each worker that what is left would make, at least; so that all end together.
 ROUNDS = 4
-"""Batches for each worker that what is left would make, at least; so that all end together."""
 RESUME = "what was compiled is in the cache, and another run continues there"
 
 
 @dataclass
 class _Attempt(Generic[Item]):
     batch: Sequence[Item]
+    # What it needs, which stays at the scheduler as long as this refers to it.
     held: Sequence[Future]
-    """What it needs, which stays at the scheduler as long as this refers to it."""
     number: int
 
 

@@ -10,11 +10,9 @@ from ..errors import ModelError
 from ..side_file import read_text
 
 SUFFIX = ".tflite"
-HIDDEN = "."
-"""The start of the names of hidden files and folders."""
+HIDDEN = "."  # The start of the names of hidden files and folders.
 COMMENT = "#"
-LIST = "@"
-"""The start of an argument that names a list: a text file with an argument in each line."""
+LIST = "@"  # The start of an argument that names a list: a text file with an argument in each line.
 
 
 def find_models(given: Iterable[str | os.PathLike[str]]) -> list[Path]:

@@ -23,14 +23,12 @@ from .workers import Built, Failed, compile_file, failed
 class Parcel:
     """A task without its model, which travels by itself since several tasks share it."""
 
-    model: str
-    """The path of the model's file where it came from; plans record its name."""
+    model: str  # The path of the model's file where it came from; plans record its name.
     options: Options
+    # The content of the files that the options name, by the field that names them.
     files: Mapping[str, bytes]
-    """The content of the files that the options name, by the field that names them."""
     tolerance: float
-    compiler: str
-    """The version of the compiler that is to compile it."""
+    compiler: str  # The version of the compiler that is to compile it.
 
 
 def pack(task: Task) -> Parcel:

@@ -12,23 +12,18 @@ from .row import Row
 
 @dataclass(frozen=True)
 class Kept:
-    path: Path | str
-    """The variant's folder, or its URL."""
-    size: int
-    """Bytes of all files but the binaries, which drivers made."""
-    stamp: str
-    """A digest of when these files were changed last; empty if the place does not tell."""
+    path: Path | str  # The variant's folder, or its URL.
+    size: int  # Bytes of all files but the binaries, which drivers made.
+    stamp: str  # A digest of when these files were changed last; empty if the place does not tell.
 
 
 class Place(Protocol):
     """A cache, here or elsewhere. PlanError or StoreError if it cannot be used."""
 
-    manifest: str
-    """The path or the URL of the rows, for display."""
+    manifest: str  # The path or the URL of the rows, for display.
+    # Whether other processes of this machine can write to it as well, with a pickled copy.
     shared: bool
-    """Whether other processes of this machine can write to it as well, with a pickled copy."""
-    writers: int
-    """How many variants a process may write at a time."""
+    writers: int  # How many variants a process may write at a time.
 
     def find(self, fingerprint: str, variant: str, stamp: str) -> Kept | None:
         """A variant that is there and whole, or None; files with this known stamp are not read."""

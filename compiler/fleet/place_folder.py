@@ -20,8 +20,7 @@ from .place import Kept
 from .row import Row, from_bytes, merged, to_bytes
 
 MANIFEST = "manifest.json"
-LARGEST_MANIFEST = 1 << 28
-"""Bytes of a manifest, at most."""
+LARGEST_MANIFEST = 1 << 28  # Bytes of a manifest, at most.
 
 
 class Folder:

@@ -31,8 +31,8 @@ OWN_SETTINGS = {
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1
     ),
 }
+# Batches under way for each process: one is compiled, one waits, and one is being written.
 PER_WORKER = 3
-"""Batches under way for each process: one is compiled, one waits, and one is being written."""
 
 
 @contextmanager

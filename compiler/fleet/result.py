@@ -17,27 +17,22 @@ Status = Literal["compiled", "present", "failed"]
 @dataclass(frozen=True)
 class Result:
     task: Task
+    # "compiled"; "present" if the variant was in the cache already, or is that of an equal model
+    # that this run has compiled; or "failed".
     status: Status
-    """"compiled"; "present" if the variant was in the cache already, or is that of an equal model
-    that this run has compiled; or "failed"."""
-    path: Path | str | None
-    """The variant's folder or, in a store, its URL; None if it failed."""
+    path: Path | str | None  # The variant's folder or, in a store, its URL; None if it failed.
+    # Operators that run on LiteRT or, if it failed, cannot run; as `Finding.as_dict` has them.
     findings: tuple[Mapping[str, Any], ...]
-    """Operators that run on LiteRT or, if it failed, cannot run; as `Finding.as_dict` has them."""
-    seconds: float
-    """Time of the compilation, whenever that was."""
-    bytes: int
-    """Of all files of the variant but binaries, which drivers made."""
-    stamp: str = ""
-    """Of the variant's files; see `Kept.stamp`."""
+    seconds: float  # Time of the compilation, whenever that was.
+    bytes: int  # Of all files of the variant but binaries, which drivers made.
+    stamp: str = ""  # Of the variant's files; see `Kept.stamp`.
+    # The summary of a compilation of this run, as `tflgpu compile --json` prints it.
     report: Mapping[str, Any] | None = None
-    """The summary of a compilation of this run, as `tflgpu compile --json` prints it."""
+    # Whether no device measured what keep_f32=("auto",) keeps; if so, the next run tries again.
     estimated: bool = False
-    """Whether no device measured what keep_f32=("auto",) keeps; if so, the next run tries again."""
-    error: Exception | None = None
-    """Why it failed; anything but a TflgpuError is a bug in tflgpu."""
+    error: Exception | None = None  # Why it failed; anything but a TflgpuError is a bug in tflgpu.
+    # Of a failure that another attempt would only repeat: the version of LiteRT; else empty.
     litert: str = ""
-    """Of a failure that another attempt would only repeat: the version of LiteRT; else empty."""
 
     @property
     def variant(self) -> str:

@@ -13,8 +13,7 @@ from ...runtime.errors import PlanError
 from ...runtime.typed_json import Form, typed
 from ..errors import Finding
 
-FORMAT = 2
-"""To be raised whenever the fields of a row change."""
+FORMAT = 2  # To be raised whenever the fields of a row change.
 
 
 def _is_finding(item: Mapping[str, Any]) -> bool:
@@ -24,33 +23,26 @@ def _is_finding(item: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    model: str
-    """The path of the model's file, as given."""
+    model: str  # The path of the model's file, as given.
     fingerprint: str
     target: str
     precision: str
     profile: str
-    request: str
-    """What decided the variant; see `Task.request`."""
-    variant: str
-    """The variant's name; empty if there is none."""
+    request: str  # What decided the variant; see `Task.request`.
+    variant: str  # The variant's name; empty if there is none.
+    # compiled; present (it was in the cache already, or is that of an equal model); or failed.
     status: str
-    """compiled; present (it was in the cache already, or is that of an equal model); or failed."""
+    # Operators that cannot run on the device, as `Finding.as_dict` gives them.
     findings: tuple[Annotated[Mapping[str, Any], Form("finding", _is_finding)], ...]
-    """Operators that cannot run on the device, as `Finding.as_dict` gives them."""
     error: str
+    # Of a failure that another attempt would only repeat: the version of LiteRT that had a say.
+    #
+    # Empty for others, such as for want of memory.
     litert: str
-    """Of a failure that another attempt would only repeat: the version of LiteRT that had a say.
-
-    Empty for others, such as for want of memory."""
-    seconds: float
-    """Time of the compilation, whenever that was."""
-    bytes: int
-    """Of all files of the variant but binaries, which drivers made."""
-    stamp: str
-    """Of the variant's files when they were known to be whole; see `Kept.stamp`."""
-    time: float
-    """When this was recorded (Unix time)."""
+    seconds: float  # Time of the compilation, whenever that was.
+    bytes: int  # Of all files of the variant but binaries, which drivers made.
+    stamp: str  # Of the variant's files when they were known to be whole; see `Kept.stamp`.
+    time: float  # When this was recorded (Unix time).
 
     @property
     def key(self) -> tuple[str, str, str]:

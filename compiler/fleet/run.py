@@ -15,8 +15,8 @@ from .row import Row
 from .tasks import Task
 from .workers import Failed, Workers, Written
 
+# Seconds after which rows are saved, so that a run that is killed loses few of them.
 SAVED_EVERY = 5.0
-"""Seconds after which rows are saved, so that a run that is killed loses few of them."""
 
 
 class Rows:
@@ -50,8 +50,7 @@ class Rows:
         self._saved = monotonic()
 
 
-READERS = 8
-"""Variants that are looked at at a time, since a place may be far away."""
+READERS = 8  # Variants that are looked at at a time, since a place may be far away.
 
 
 def run(

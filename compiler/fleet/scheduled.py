@@ -21,12 +21,12 @@ from .place import Place
 from .tasks import Task
 from .workers import Failed, Written, all_written
 
+# Of addresses of schedulers; the last is that of one in this process.
 PROTOCOLS = ("tcp", "tls", "inproc")
-"""Of addresses of schedulers; the last is that of one in this process."""
+# Batches under way for each thread of a worker: one that runs, and those that wait for it.
+#
+# They last while this process is busy writing what others have compiled.
 PER_WORKER = 4
-"""Batches under way for each thread of a worker: one that runs, and those that wait for it.
-
-They last while this process is busy writing what others have compiled."""
 
 
 @contextmanager

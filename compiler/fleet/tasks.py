@@ -21,12 +21,11 @@ class Task:
     """One model to compile with one set of options."""
 
     model: Path
+    # Hex SHA-256 of the model; empty if it cannot be read, for the reason in `unreadable`.
     fingerprint: str
-    """Hex SHA-256 of the model; empty if it cannot be read, for the reason in `unreadable`."""
+    # As given, but for the name of a device profile in place of an attached device's.
     options: Options
-    """As given, but for the name of a device profile in place of an attached device's."""
-    table: str = ""
-    """A digest of the tuning table that the options name; empty for none."""
+    table: str = ""  # A digest of the tuning table that the options name; empty for none.
     tolerance: float = TOLERANCE
     unreadable: str = ""
 

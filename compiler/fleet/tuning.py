@@ -64,8 +64,7 @@ def _lock(device: str) -> Path:
 class Tuned:
     model: Path
     device: DeviceInfo
-    table: Path
-    """The table of the device, which now has what was found."""
+    table: Path  # The table of the device, which now has what was found.
     kernels: int
     error: Exception | None = None
 

@@ -37,8 +37,8 @@ class Built:
 @dataclass(frozen=True)
 class Failed:
     error: Exception
+    # The version of LiteRT if another attempt with it would fail alike; else empty.
     litert: str = ""
-    """The version of LiteRT if another attempt with it would fail alike; else empty."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,12 @@ class Written:
     seconds: float
     fallback: tuple[Finding, ...]
     report: Mapping[str, Any]
+    # Those of compiling and of writing, which only the process that asked for both gives.
     warnings: tuple[TflgpuWarning, ...]
-    """Those of compiling and of writing, which only the process that asked for both gives."""
 
 
 class Workers(Protocol):
-    litert: str
-    """Their version of LiteRT; empty if it differs among them."""
+    litert: str  # Their version of LiteRT; empty if it differs among them.
 
     def run(self, tasks: Sequence[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
         """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""

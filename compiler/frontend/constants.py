@@ -20,11 +20,10 @@ from .flatbuffer import Source
 
 Bytes = NDArray[np.uint8]
 
-LIMIT = 2**31 - 1
-"""Most elements, and most bytes, of a tensor, as in LiteRT."""
+LIMIT = 2**31 - 1  # Most elements, and most bytes, of a tensor, as in LiteRT.
 
+# Bits per element of types with several elements per byte, the first in the lowest bits.
 PACKED = {"int2": 2, "int4": 4, "uint4": 4}
-"""Bits per element of types with several elements per byte, the first in the lowest bits."""
 
 _FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 _WITHOUT_BYTES = ("string", "resource", "variant")

@@ -8,8 +8,8 @@ from typing import Any
 
 from flatbuffers import flexbuffers
 
+# Most bytes of options that are read as a map; longer ones are programs or weights.
 LONGEST = 1 << 14
-"""Most bytes of options that are read as a map; longer ones are programs or weights."""
 
 _PADDINGS = {1: "SAME", 2: "VALID"}
 

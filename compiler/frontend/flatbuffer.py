@@ -17,17 +17,13 @@ from numpy.typing import NDArray
 from ...runtime.printable import printable
 from ..errors import ModelError
 
-ITEMS = 1 << 23
-"""Most numbers and characters read outside of buffers; a table counts as eight."""
+ITEMS = 1 << 23  # Most numbers and characters read outside of buffers; a table counts as eight.
+_TABLE_ITEMS = 8  # What a table counts towards ITEMS.
 
-_TABLE_ITEMS = 8
-"""What a table counts towards ITEMS."""
-
+# Most entries of a vector of tables; the largest known models have some thousands of tensors.
 TABLES = 100_000
-"""Most entries of a vector of tables; the largest known models have some thousands of tensors."""
 
-COPIED = 1 << 28
-"""Most bytes of buffers that are decoded into new memory."""
+COPIED = 1 << 28  # Most bytes of buffers that are decoded into new memory.
 
 _MALFORMED = (
     struct.error,

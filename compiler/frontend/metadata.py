@@ -21,44 +21,32 @@ from ..errors import ModelError
 from .flatbuffer import Source
 from .model_file import Model, ModelFile, content_of, name_of
 
-NAME = "TFLITE_METADATA"
-"""The name of the model's buffer."""
+NAME = "TFLITE_METADATA"  # The name of the model's buffer.
 IDENTIFIER = b"M001"
 
-SUBGRAPHS = 3
-"""ModelMetadata.subgraph_metadata; the first entry describes the first subgraph."""
-INPUTS, OUTPUTS = 2, 3
-"""SubGraphMetadata.input_tensor_metadata, and that of the outputs."""
+SUBGRAPHS = 3  # ModelMetadata.subgraph_metadata; the first entry describes the first subgraph.
+INPUTS, OUTPUTS = 2, 3  # SubGraphMetadata.input_tensor_metadata, and that of the outputs.
+# TensorMetadata.name, process_units and associated_files.
 TENSOR_NAME, PROCESS_UNITS, TENSOR_FILES = 0, 4, 6
-"""TensorMetadata.name, process_units and associated_files."""
 UNIT_TYPE, UNIT = 0, 1
-NORMALIZATION = 1
-"""The type of that union for NormalizationOptions."""
-MEAN, STD = 0, 1
-"""NormalizationOptions.mean and std."""
-FILE_NAME, FILE_TYPE = 0, 2
-"""AssociatedFile.name and type."""
-FIELDS = 7
-"""Of a table, the first ones, which hold all of these."""
-LABELS = (2, 3)
-"""TENSOR_AXIS_LABELS and TENSOR_VALUE_LABELS of AssociatedFileType."""
-
-LARGEST_LABELS = 1 << 24
-"""Most bytes of a file of labels."""
+NORMALIZATION = 1  # The type of that union for NormalizationOptions.
+MEAN, STD = 0, 1  # NormalizationOptions.mean and std.
+FILE_NAME, FILE_TYPE = 0, 2  # AssociatedFile.name and type.
+FIELDS = 7  # Of a table, the first ones, which hold all of these.
+LABELS = (2, 3)  # TENSOR_AXIS_LABELS and TENSOR_VALUE_LABELS of AssociatedFileType.
+LARGEST_LABELS = 1 << 24  # Most bytes of a file of labels.
 
 
 @dataclass(frozen=True)
 class TensorMetadata:
     """What the metadata says about an input or output."""
 
-    name: str
-    """For people; unlike the tensor's name in the model."""
+    name: str  # For people; unlike the tensor's name in the model.
+    # Subtracted from pixels (0..255), for each channel or for all; () if it says nothing.
     mean: tuple[float, ...] = ()
-    """Subtracted from pixels (0..255), for each channel or for all; () if it says nothing."""
-    std: tuple[float, ...] = ()
-    """What pixels are then divided by."""
+    std: tuple[float, ...] = ()  # What pixels are then divided by.
+    # The names of classes, by number: along the last axis, or of the tensor's values.
     labels: tuple[str, ...] = ()
-    """The names of classes, by number: along the last axis, or of the tensor's values."""
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,10 @@ from .constants import Bytes
 from .flatbuffer import Source
 from .other_formats import described
 
-CHUNK = 1 << 20
-"""Bytes of a file that are read at once."""
+CHUNK = 1 << 20  # Bytes of a file that are read at once.
 
 
-Model = str | os.PathLike[str] | bytes
-"""The path of a model file, or its content."""
+Model = str | os.PathLike[str] | bytes  # The path of a model file, or its content.
 
 
 def content_of(model: Model) -> bytes | mmap.mmap:
@@ -68,8 +66,7 @@ def fingerprint(model: Model) -> str:
 class Identity:
     """What a plan says of the model file that it is for."""
 
-    name: str
-    """The file's name as valid Unicode, which a file name need not be."""
+    name: str  # The file's name as valid Unicode, which a file name need not be.
     fingerprint: str
 
     @classmethod

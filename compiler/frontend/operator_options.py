@@ -15,8 +15,8 @@ from ..tflite_schema import (
 from .custom_options import custom_attrs
 from .model_file import ModelFile
 
+# A vtable without fields, and a table that refers to it.
 EMPTY_TABLE = bytes([4, 0, 4, 0, 4, 0, 0, 0])
-"""A vtable without fields, and a table that refers to it."""
 
 
 def operator_options(model: ModelFile, name: str, custom: bool, table: Any) -> dict[str, Any]:

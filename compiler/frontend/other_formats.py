@@ -7,6 +7,7 @@ from io import BytesIO
 _KERAS = "tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(FILE)).convert()"
 _TORCH = "litert_torch.convert(module, example_inputs).export('model.tflite')"
 
+# What a file is and what to do about it, by a regular expression for its beginning.
 HEADS = {
     rb"version https://git-lfs": ("a pointer of Git LFS", "fetch the file with: git lfs pull"),
     rb"\s*<(!DOCTYPE|html|\?xml)": (
@@ -41,8 +42,8 @@ HEADS = {
     rb"\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd": ("compressed", "unpack it first"),
     rb".{257}ustar": ("an archive of tar", "unpack it first"),
 }
-"""What a file is and what to do about it, by a regular expression for its beginning."""
 
+# The same, by the name of a file in a ZIP archive.
 MEMBERS = {
     r"(.*/)?model\.weights\.h5": ("a model of Keras", f"convert it with {_KERAS}"),
     r".*/(archive_format|serialized_exported_program\.json)|(.*/)?models/model\.json": (
@@ -51,13 +52,9 @@ MEMBERS = {
     ),
     r".*/data\.pkl": HEADS[rb"\x80[\x02-\x05]"],
 }
-"""The same, by the name of a file in a ZIP archive."""
 
-LONGEST_HEAD = 1 << 10
-"""Bytes of a file that tell what it is."""
-
-SHOWN = 4
-"""How many models in an archive are named."""
+LONGEST_HEAD = 1 << 10  # Bytes of a file that tell what it is.
+SHOWN = 4  # How many models in an archive are named.
 
 
 def described(content: memoryview) -> str:

@@ -33,11 +33,8 @@ def read_quantization(source: Source, table: Any, rank: int) -> Quantization | N
     return Quantization(scale, zero_point, axis)
 
 
-DETAILS = 2
-"""Its number in the union QuantizationDetails."""
-
-_SLOTS = 4
-"""Slots of the vtable that is written."""
+DETAILS = 2  # Its number in the union QuantizationDetails.
+_SLOTS = 4  # Slots of the vtable that is written.
 
 
 def read_blocks(parameters: Any) -> tuple[int, int, int] | None:

@@ -25,8 +25,7 @@ from .operator_options import operator_options, subgraphs_of
 from .quantization import read_blocks, read_quantization
 from .sparsity import densify
 
-OPERANDS = 500_000
-"""Most operands of all operators together."""
+OPERANDS = 500_000  # Most operands of all operators together.
 
 
 def read(

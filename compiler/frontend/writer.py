@@ -28,16 +28,13 @@ from ..tflite_schema import (
 from .constants import encode
 from .quantization import DETAILS, write_blocks
 
-LARGEST = 2**31 - 1
-"""Most bytes of a flatbuffer."""
-
-_ALIGNMENT = 16
-"""Alignment of buffers in bytes, as the schema requires."""
+LARGEST = 2**31 - 1  # Most bytes of a flatbuffer.
+_ALIGNMENT = 16  # Alignment of buffers in bytes, as the schema requires.
 
 _DTYPE_NUMBERS = {name: number for number, name in DTYPES.items()}
 
+# The largest operator number in the deprecated field; newer operators put this number there.
 _LARGEST_DEPRECATED_CODE = 127
-"""The largest operator number in the deprecated field; newer operators put this number there."""
 
 
 def write(graph: Graph) -> bytes:

@@ -13,12 +13,12 @@ from .tensor import Array, Shape, Tensor
 from .text import graph_text, to_text
 from .verify_fused import verify_fused
 
+# The shape that LiteRT computes for a tensor; None if it is known only while the model runs.
 LitertShape = Callable[[Tensor], Shape | None]
-"""The shape that LiteRT computes for a tensor; None if it is known only while the model runs."""
 
 
+# Changes an operator, of this graph or of a copy, such that it fits other sizes.
 Fit = Callable[["Graph", Op], object]
-"""Changes an operator, of this graph or of a copy, such that it fits other sizes."""
 
 
 def declared_shape(tensor: Tensor) -> Shape | None:
@@ -31,12 +31,9 @@ class Signature:
     """A named entry point of a model, which names its inputs and outputs."""
 
     key: str
-    inputs: dict[str, str]
-    """Tensor names by the signature's input names."""
-    outputs: dict[str, str]
-    """Tensor names by the signature's output names."""
-    subgraph: int = 0
-    """Index of the subgraph it runs."""
+    inputs: dict[str, str]  # Tensor names by the signature's input names.
+    outputs: dict[str, str]  # Tensor names by the signature's output names.
+    subgraph: int = 0  # Index of the subgraph it runs.
 
 
 def _keep() -> None:

@@ -17,8 +17,7 @@ from .tensor import Array, Tensor
 class Origin:
     """An operator of the model file, which tells users what a kernel computes."""
 
-    index: int
-    """Position in the model file."""
+    index: int  # Position in the model file.
     name: str
 
     def __str__(self) -> str:

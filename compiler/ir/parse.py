@@ -23,19 +23,18 @@ _OPERAND = re.compile(_NAME)
 _PLAIN = re.compile(r'([\w.]+)\(((?:"(?:[^"\\]|\\.)*"|[^")])*)\)((?: \w+=\S+)*)')
 _FUSED = re.compile(r"(?:([\w.]+) )?\{ (.*) \}")
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
+# The numpy type that holds the content of types that numpy lacks, as the frontend reads them.
 _HELD = {
     **dict.fromkeys(("int2", "int4"), "int8"),
     **dict.fromkeys(("uint4", "float8_e4m3fn", "float8_e5m2"), "uint8"),
     "bfloat16": "float32",
 }
-"""The numpy type that holds the content of types that numpy lacks, as the frontend reads them."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
+# Returns the content of a constant of the given name, shape and dtype.
 Draw = Callable[[str, Shape, str], Array]
-"""Returns the content of a constant of the given name, shape and dtype."""
 
-Infer = Callable[[Op], Sequence[Shape]]
-"""Returns the shapes of an operator's results."""
+Infer = Callable[[Op], Sequence[Shape]]  # Returns the shapes of an operator's results.
 
 
 class Parser:

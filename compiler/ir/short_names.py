@@ -12,18 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-LONG = 48
-"""Characters of a name from which on all names beside it are shortened."""
+LONG = 48  # Characters of a name from which on all names beside it are shortened.
 
+# A word with components, as names of tensors are; other words are never shortened.
 _NAME = re.compile(r"[^\s,()]*/[^\s,()]*")
-"""A word with components, as names of tensors are; other words are never shortened."""
 
-_NUMBER = re.compile(r"\d*(/|$)")
-"""The number that PyTorch's converters put at the end of a name."""
+_NUMBER = re.compile(r"\d*(/|$)")  # The number that PyTorch's converters put at the end of a name.
 
+# A component of PyTorch: the path of a class, its name, and that of the module unless it is the
+# whole model.
 _MODULE = re.compile(r"(?:[\w<>]+\.)+(?P<shown>(?:_?[A-Z<][A-Za-z0-9<>]*)(?:_(?P<instance>\w+))?)")
-"""A component of PyTorch: the path of a class, its name, and that of the module unless it is the
-whole model."""
 
 
 def short_names(texts: Iterable[str]) -> Mapping[str, str]:

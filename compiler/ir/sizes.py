@@ -13,8 +13,7 @@ from .tensor import Shape
 
 
 class Factor(NamedTuple):
-    filed: int
-    """What it is in the file."""
+    filed: int  # What it is in the file.
     now: int
 
     @property

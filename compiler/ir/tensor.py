@@ -17,8 +17,7 @@ Shape = tuple[int, ...]
 class Quantization:
     """Affine quantization: real = scale * (quantized - zero_point)."""
 
-    scale: tuple[float, ...]
-    """One value, or one per entry along `axis`."""
+    scale: tuple[float, ...]  # One value, or one per entry along `axis`.
     zero_point: tuple[int, ...]
     axis: int = 0
 
@@ -32,20 +31,19 @@ class Blocks:
     zero_points: Tensor | None
 
 
+# The integers as which whole numbers may be stored, and their bits; nibbles are for weights.
 WHOLE_BITS = {"nibbles": 4, "bytes": 8, "shorts": 16}
-"""The integers as which whole numbers may be stored, and their bits; nibbles are for weights."""
 
 
 @dataclass(frozen=True)
 class Whole:
     """How whole numbers are stored: as integers without a sign, each less `base`."""
 
+    # 4, 8 or 16. In slices, two of 4 bits share a byte: those of a slice and of the one after.
     bits: int
-    """4, 8 or 16. In slices, two of 4 bits share a byte: those of a slice and of the one after."""
-    base: int
-    """The number that a stored 0 stands for."""
+    base: int  # The number that a stored 0 stands for.
+    # Whether they have a sign where they are row-major bytes, which the model's int8 then are.
     signed: bool = False
-    """Whether they have a sign where they are row-major bytes, which the model's int8 then are."""
 
     @property
     def called(self) -> str:
@@ -77,20 +75,18 @@ class Tensor:
     dtype: str = "float32"
     data: Array | None = field(default=None, repr=False)
     quantization: Quantization | None = None
-    variable: bool = False
-    """Whether the tensor keeps its content between runs."""
+    variable: bool = False  # Whether the tensor keeps its content between runs.
+    # The shape with -1 for each size the file leaves open; None if it leaves none open.
     signature: Shape | None = None
-    """The shape with -1 for each size the file leaves open; None if it leaves none open."""
-    blocks: Blocks | None = None
-    """Blockwise quantization, which excludes `quantization`."""
+    blocks: Blocks | None = None  # Blockwise quantization, which excludes `quantization`.
+    # Whether the shape is known only while the model runs; `shape` is then the file's.
     dynamic: bool = False
-    """Whether the shape is known only while the model runs; `shape` is then the file's."""
+    # Whether an operator of the file computes this constant; LiteRT then has it at run time.
     folded: bool = False
-    """Whether an operator of the file computes this constant; LiteRT then has it at run time."""
+    # How the elements of a float tensor are stored, if they are stored as integers.
     whole: Whole | None = None
-    """How the elements of a float tensor are stored, if they are stored as integers."""
+    # Whether slices are stored in single precision although the target stores them in half.
     kept: bool = False
-    """Whether slices are stored in single precision although the target stores them in half."""
 
     @property
     def elements(self) -> int:

@@ -35,14 +35,9 @@ from typing import Any
 from .op import FusedOp, Op
 from .tensor import Array, Shape, Tensor
 
-WORD = re.compile(r"[\w./:;+-]*\w")
-"""A name that needs no quotes."""
-
-_LITERALS = ("None", "True", "False", "inf", "nan")
-"""Words that mean something else than a text."""
-
-SHOWN = 16
-"""Most elements of a constant whose content is printed."""
+WORD = re.compile(r"[\w./:;+-]*\w")  # A name that needs no quotes.
+_LITERALS = ("None", "True", "False", "inf", "nan")  # Words that mean something else than a text.
+SHOWN = 16  # Most elements of a constant whose content is printed.
 
 
 Naming = Callable[[Tensor], str]

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from .losses import Losses
 
+# Share of what may be lost in all that a group of operators may lose without being divided.
 LITTLE = 0.125
-"""Share of what may be lost in all that a group of operators may lose without being divided."""
 
 
 class Fewest:

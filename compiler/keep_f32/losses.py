@@ -13,8 +13,7 @@ from ..ir import Array, Graph
 from ..litert.reference import Reference
 from .rounded_copy import Rounding, rounded_copy, roundings
 
-Sample = Sequence[Array]
-"""The inputs of a run, in their order."""
+Sample = Sequence[Array]  # The inputs of a run, in their order.
 
 
 class Losses:

@@ -12,8 +12,8 @@ import numpy as np
 from ..frontend.writer import write
 from ..ir import Array, Graph, Op, Tensor, constant
 
+# What is rounded: a tensor, by its name, or the weights of an operator, by its index.
 Rounding = str | int
-"""What is rounded: a tensor, by its name, or the weights of an operator, by its index."""
 
 
 def roundings(graph: Graph, stored: Collection[str]) -> dict[int, frozenset[Rounding]]:

@@ -11,8 +11,7 @@ from ..litert.child import LONGEST_RUN, Child
 from ..trial_input import trial_input
 from .losses import relative_error
 
-PATCHES = 8
-"""Rows and columns of even patches in an input like a picture."""
+PATCHES = 8  # Rows and columns of even patches in an input like a picture.
 SEED = 7
 
 

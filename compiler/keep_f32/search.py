@@ -25,17 +25,14 @@ from .fewest import Fewest
 from .losses import Losses
 from .samples import Samples
 
-AUTO = ("auto",)
-"""The value of `Options.keep_f32` that asks for the search."""
-TOLERANCE = 1e-2
-"""Allowed error, relative to the largest absolute value of an output or to 1."""
-MARGIN = 0.7
-"""Share of the tolerance that the samples may take, as other inputs can lose more."""
+AUTO = ("auto",)  # The value of `Options.keep_f32` that asks for the search.
+TOLERANCE = 1e-2  # Allowed error, relative to the largest absolute value of an output or to 1.
+MARGIN = 0.7  # Share of the tolerance that the samples may take, as other inputs can lose more.
 HALF = "float16"
+# Least factor by which the copies' tolerance shrinks when the device shows more error.
 STRICTER = 0.25
-"""Least factor by which the copies' tolerance shrinks when the device shows more error."""
+# Sets that the copies propose; then the operators that cost most are added to the last.
 ATTEMPTS = 4
-"""Sets that the copies propose; then the operators that cost most are added to the last."""
 
 
 def settle(

@@ -30,8 +30,8 @@ from .types import BOOL, EXACT, FLOAT, INT, LANE, WHOLE
 
 Operand = Union["Expression", int, float]
 
+# The levels of operators that give truth values.
 _TRUTHS = frozenset({OR, AND, EQUALITY, COMPARISON})
-"""The levels of operators that give truth values."""
 
 
 class Expression:

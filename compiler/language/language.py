@@ -11,8 +11,7 @@ from .expression import Expression, Operand
 from .primary import Call, Numeral, Splat
 from .types import FLOAT, FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
 
-PIXELS = {RGB: 3, RGBA: 4}
-"""Lanes of the vectors that have as many in every kernel."""
+PIXELS = {RGB: 3, RGBA: 4}  # Lanes of the vectors that have as many in every kernel.
 
 
 @dataclass(frozen=True)
@@ -21,51 +20,47 @@ class Language:
 
     name: Literal["opencl", "glsl", "vulkan", "wgsl"]
     suffix: str
+    # The names of types of expressions; all others are called the same in every language.
     types: Mapping[str, str] = field(hash=False)
-    """The names of types of expressions; all others are called the same in every language."""
+    # The types of elements of arrays by what an element holds: an `int8`, a `uint8` or a `uint16`;
+    # a `slice` of floats, or one of a `byte`, of a `short` or, with intrinsics that unpack them, of
+    # a `half` for each lane; `halves` that kernels compute with; `half_rows`, one number of a row
+    # in half precision, or two. Some languages have `pairs` of slices of halves, which kernels load
+    # at once where compilers do not join loads, and `four` slices of floats, which they store so.
     elements: Mapping[str, str] = field(hash=False)
-    """The types of elements of arrays by what an element holds: an `int8`, a `uint8` or a `uint16`;
-    a `slice` of floats, or one of a `byte`, of a `short` or, with intrinsics that unpack them, of a
-    `half` for each lane; `halves` that kernels compute with; `half_rows`, one number of a row in
-    half precision, or two. Some languages have `pairs` of slices of halves, which kernels load at
-    once where compilers do not join loads, and `four` slices of floats, which they store so."""
+    # Whether arrays can have such slices as elements; otherwise functions unpack them.
     half_arrays: bool
-    """Whether arrays can have such slices as elements; otherwise functions unpack them."""
+    # What a device must have to compute with halves, under the names that drivers give it.
     half_extensions: tuple[str, ...]
-    """What a device must have to compute with halves, under the names that drivers give it."""
+    # Whether integers of 8 and 16 bits lie in words, several in each, because arrays have no
+    # elements of so few bits.
     packs_bytes: bool
-    """Whether integers of 8 and 16 bits lie in words, several in each, because arrays have no
-    elements of so few bits."""
-    cast: str
-    """A conversion to {type}; its argument follows in parentheses."""
-    vector_cast: str
-    """A conversion of vectors to {type}, lane by lane."""
+    cast: str  # A conversion to {type}; its argument follows in parentheses.
+    vector_cast: str  # A conversion of vectors to {type}, lane by lane.
+    # The hint before a loop to unroll; "" if the language has none, so that kernels repeat the body
+    # instead.
     unroll: str
-    """The hint before a loop to unroll; "" if the language has none, so that kernels repeat the
-    body instead."""
-    roll: str
-    """The hint before a loop to keep as it is; "" if the language has none."""
+    roll: str  # The hint before a loop to keep as it is; "" if the language has none.
+    # Whether a vector can be stored in an array of its elements; otherwise each lane is.
     vector_stores: bool
-    """Whether a vector can be stored in an array of its elements; otherwise each lane is."""
-    images: bool
-    """Whether kernels can read image buffers."""
+    images: bool  # Whether kernels can read image buffers.
+    # Whether a buffer may be bound as one that is only read while the kernel writes elsewhere in
+    # it.
     writes_beside: bool = True
-    """Whether a buffer may be bound as one that is only read while the kernel writes elsewhere in
-    it."""
+    # Whether an element can be named by an address and the way from it, and a lane in memory as a
+    # number of its own.
     pointers: bool = False
-    """Whether an element can be named by an address and the way from it, and a lane in memory as a
-    number of its own."""
+    # Whether the type of a conversion of a single value is in parentheses, as in C.
     casts_as_in_c: bool = False
-    """Whether the type of a conversion of a single value is in parentheses, as in C."""
+    # Whether buffers are arrays of a stated number of elements, so that indices are checked against
+    # constants.
     counts_elements: bool = False
-    """Whether buffers are arrays of a stated number of elements, so that indices are checked
-    against constants."""
+    # Whether all local memory is zero before a work-group begins, so that kernels start and compile
+    # the faster the less they declare.
     clears_local_memory: bool = False
-    """Whether all local memory is zero before a work-group begins, so that kernels start and
-    compile the faster the less they declare."""
+    # Whether kernels are compiled whenever a model is loaded, so that short ones are worth more
+    # than a second path for tiles inside of an image.
     compiled_at_start: bool = False
-    """Whether kernels are compiled whenever a model is loaded, so that short ones are worth more
-    than a second path for tiles inside of an image."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or that of one of `elements`."""
@@ -113,6 +108,7 @@ class Language:
         return self.name
 
 
+# OpenCL C 1.2.
 OPENCL = Language(
     name="opencl",
     suffix=".cl",
@@ -137,8 +133,8 @@ OPENCL = Language(
     pointers=True,
     casts_as_in_c=True,
 )
-"""OpenCL C 1.2."""
 
+# GLSL ES 3.1; vectors have four lanes.
 GLSL = Language(
     name="glsl",
     suffix=".comp",
@@ -161,8 +157,8 @@ GLSL = Language(
     vector_stores=False,
     images=False,
 )
-"""GLSL ES 3.1; vectors have four lanes."""
 
+# GLSL for Vulkan, from which Metal's kernels are translated.
 VULKAN = replace(
     GLSL,
     name="vulkan",
@@ -173,8 +169,8 @@ VULKAN = replace(
     unroll="[[unroll]]",
     roll="[[dont_unroll]]",
 )
-"""GLSL for Vulkan, from which Metal's kernels are translated."""
 
+# WGSL, with the names that GLSL has for its types, as its printer takes them.
 WGSL = replace(
     GLSL,
     name="wgsl",
@@ -188,6 +184,5 @@ WGSL = replace(
     clears_local_memory=True,
     compiled_at_start=True,
 )
-"""WGSL, with the names that GLSL has for its types, as its printer takes them."""
 
 LANGUAGES = {language.name: language for language in (OPENCL, GLSL, VULKAN, WGSL)}

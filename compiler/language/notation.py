@@ -2,9 +2,10 @@
 
 import numpy as np
 
+# How tightly the parts of an expression are bound, from loose to tight.
 CHOICE, OR, AND, BITS, EQUALITY, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)
-"""How tightly the parts of an expression are bound, from loose to tight."""
 
+# The level of each operator between two operands.
 INFIX = {
     "||": OR,
     "&&": AND,
@@ -15,7 +16,6 @@ INFIX = {
     **dict.fromkeys(("+", "-"), SUM),
     **dict.fromkeys(("*", "/", "%"), PRODUCT),
 }
-"""The level of each operator between two operands."""
 
 
 def float_text(value: float) -> str:

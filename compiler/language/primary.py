@@ -120,14 +120,10 @@ class Array:
 
     name: str
     count: int
-    type: str
-    """That of its elements."""
-    single: bool = False
-    """Whether it is declared as one variable."""
-    constant: bool = False
-    """Whether its elements keep the values that they are filled with."""
-    only: Expression | None = None
-    """What stands for a single element that does."""
+    type: str  # That of its elements.
+    single: bool = False  # Whether it is declared as one variable.
+    constant: bool = False  # Whether its elements keep the values that they are filled with.
+    only: Expression | None = None  # What stands for a single element that does.
 
     def __call__(self, index: Operand) -> Expression:
         if self.only is not None:

@@ -24,27 +24,22 @@ class Evaluate:
 class Declare:
     """A variable, or an array."""
 
-    type: str
-    """As expressions have it, or its name in the language."""
+    type: str  # As expressions have it, or its name in the language.
     name: str
-    size: int = 0
-    """Number of elements; 0 for a single variable."""
-    value: Expression | None = None
-    """None if it has none yet."""
+    size: int = 0  # Number of elements; 0 for a single variable.
+    value: Expression | None = None  # None if it has none yet.
     remark: str = ""
 
 
 @dataclass(slots=True)
 class Assign:
     target: Expression
-    sign: str
-    """`=`, or an operator before it."""
+    sign: str  # `=`, or an operator before it.
     value: Expression
     remark: str = ""
 
 
-COMPOUND = frozenset("+-*/")
-"""The operators that also assign, with `=` behind them."""
+COMPOUND = frozenset("+-*/")  # The operators that also assign, with `=` behind them.
 
 
 def assignment(target: Expression, value: Expression, remark: str = "") -> Assign:
@@ -67,17 +62,14 @@ class For:
     condition: Expression
     step: Assign | Evaluate
     body: Statements
-    hint: str = ""
-    """The line before it that tells compilers to unroll it, or not to; "" for none."""
-    rounds: int = 0
-    """The most that it makes."""
+    hint: str = ""  # The line before it that tells compilers to unroll it, or not to; "" for none.
+    rounds: int = 0  # The most that it makes.
 
 
+# The most rounds of a loop as long as a condition holds, each of which halves an integer.
 HALVINGS = 32
-"""The most rounds of a loop as long as a condition holds, each of which halves an integer."""
 
-WRITTEN_OUT = 4
-"""The most rounds of a loop that compilers write out, if there is none in it."""
+WRITTEN_OUT = 4  # The most rounds of a loop that compilers write out, if there is none in it.
 
 
 @dataclass(slots=True)
@@ -101,15 +93,11 @@ class Copy:
     """
 
     body: Statements
-    repeated: bool = False
-    """Whether it is one of several rounds of a loop, which declare the same."""
+    repeated: bool = False  # Whether it is one of several rounds of a loop, which declare the same.
 
 
-Remarked = Declare | Assign
-"""Statements with remarks."""
-
-Simple = Remarked | Evaluate | Return
-"""Statements without others in them."""
+Remarked = Declare | Assign  # Statements with remarks.
+Simple = Remarked | Evaluate | Return  # Statements without others in them.
 
 Statement = Remark | Simple | For | While | If | Copy
 
@@ -246,11 +234,10 @@ def _initialized(items: Sequence[Statement]) -> Iterator[Statement]:
 @dataclass(frozen=True)
 class Printed:
     body: str
-    functions: tuple[str, ...] = ()
-    """In WGSL, the functions that it calls."""
+    functions: tuple[str, ...] = ()  # In WGSL, the functions that it calls.
+    # In WGSL, the arrays of which elements are changed atomically.
     atomic: frozenset[str] = frozenset()
-    """In WGSL, the arrays of which elements are changed atomically."""
+    # In WGSL, the numbers that it computes integers with, in the order in which it is printed.
     sizes: tuple[int, ...] = field(default=(), compare=False)
-    """In WGSL, the numbers that it computes integers with, in the order in which it is printed."""
+    # Prints it with variables for some of those, by their places, which it reads from an array.
     reading: Callable[[Mapping[int, str]], Printed] | None = field(default=None, compare=False)
-    """Prints it with variables for some of those, by their places, which it reads from an array."""

@@ -3,11 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-WIDTH = 100
-"""Most characters of a line."""
-
-STEP = "  "
-"""The indentation of a block."""
+WIDTH = 100  # Most characters of a line.
+STEP = "  "  # The indentation of a block.
 
 _BREAK = re.compile(r"(?<=, )|(?= (?:[-+*/%&|^?]|&&|\|\||[<>=!]=|<<|>>|<|>) )")
 

@@ -30,23 +30,19 @@ from .reference import require_litert
 
 T = TypeVar("T")
 
-Output = tuple[TensorInfo, Array]
-"""An output as LiteRT describes and computes it."""
+Output = tuple[TensorInfo, Array]  # An output as LiteRT describes and computes it.
 
 MODULE = "tflgpu.runtime.litert.probe"
 
-LIMIT = 60.0
-"""Seconds in which LiteRT must answer."""
-
-LONGEST_RUN = 600.0
-"""Seconds that LiteRT may take to run a model."""
+LIMIT = 60.0  # Seconds in which LiteRT must answer.
+LONGEST_RUN = 600.0  # Seconds that LiteRT may take to run a model.
 
 
 class Child:
     """A process with LiteRT, which ends with the `with` block."""
 
+    # Questions of this process that LiteRT did not answer: it crashed or took too long.
     unanswered = 0
-    """Questions of this process that LiteRT did not answer: it crashed or took too long."""
 
     def __init__(self, limit: float = LIMIT) -> None:
         self._limit = limit

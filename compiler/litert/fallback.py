@@ -14,6 +14,7 @@ from .partition import Partition, partition
 from .parts import part_file, part_inputs
 from .reference import ReferenceMissingError
 
+# What LiteRT's kernels of an operator and a type of results do, so that they must not run.
 BEYOND_MEMORY = {
     (operator, dtype): f"LiteRT writes {dtype} as floats of 32 bits, beyond its memory"
     for operator, types in (
@@ -23,10 +24,9 @@ BEYOND_MEMORY = {
     )
     for dtype in types
 }
-"""What LiteRT's kernels of an operator and a type of results do, so that they must not run."""
 
+# What LiteRT says of an input or output: shape, None if known only in a run, and dtype.
 Interface = tuple[list[int] | None, str]
-"""What LiteRT says of an input or output: shape, None if known only in a run, and dtype."""
 
 
 class LitertShapes:

@@ -25,8 +25,8 @@ from ..ir import FusedOp, Graph, Op, Tensor
 from ..ops.litert_part import LITERT
 from .regions import regions
 
+# Types of handles to resources, which live in one LiteRT interpreter.
 SHARED_TYPES = frozenset(["resource", "variant"])
-"""Types of handles to resources, which live in one LiteRT interpreter."""
 
 
 class Groups:
@@ -195,8 +195,7 @@ class Partition:
     """The parts that will run on LiteRT, not yet in the graph."""
 
     parts: tuple[FusedOp, ...]
-    findings: Mapping[Op, Finding]
-    """Why each of their operators runs on LiteRT."""
+    findings: Mapping[Op, Finding]  # Why each of their operators runs on LiteRT.
 
     def apply(self, graph: Graph) -> None:
         """Replace operators in the graph by their parts."""

@@ -20,11 +20,8 @@ from ..ops.base.storage import linear_bytes
 from ..ops.litert_part import LITERT
 from ..tflite_schema import OWN_PREFIX
 
-EXCHANGE = 2_500_000
-"""Multiply-adds that LiteRT computes while a region is submitted."""
-
-PER_BYTE = 5
-"""Multiply-adds that LiteRT computes while a byte is copied."""
+EXCHANGE = 2_500_000  # Multiply-adds that LiteRT computes while a region is submitted.
+PER_BYTE = 5  # Multiply-adds that LiteRT computes while a byte is copied.
 
 
 @dataclass(frozen=True)
@@ -32,8 +29,7 @@ class Region:
     """Connected operators of the device, and what they exchange with operators on LiteRT."""
 
     ops: Sequence[Op]
-    crossing: Sequence[Tensor]
-    """The tensors that are copied."""
+    crossing: Sequence[Tensor]  # The tensors that are copied.
 
     def loss(self) -> str | None:
         """Why the region is not worth its exchange with LiteRT; None if it is.

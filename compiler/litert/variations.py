@@ -64,8 +64,8 @@ def kept_outputs(model: Model, options: Options) -> dict[str, str]:
     return {output: name for output, name in pairs if output}
 
 
+# Types of tensors that are left out: handles, which LiteRT does not hand out, and texts.
 HIDDEN = ("resource", "variant", "string")
-"""Types of tensors that are left out: handles, which LiteRT does not hand out, and texts."""
 
 
 def every_tensor(
@@ -90,8 +90,8 @@ def every_tensor(
     return {name: pair for name, pair in named if times[name] == 1}
 
 
+# A float whose lowest bits are zeros is left alone: it was not rounded, as 1 and 0.375.
 EXACT_BITS = 12
-"""A float whose lowest bits are zeros is left alone: it was not rounded, as 1 and 0.375."""
 
 
 def with_other_last_bits(

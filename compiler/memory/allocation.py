@@ -20,10 +20,9 @@ from .offsets import Interval, Layout, plan_memory
 class Joint:
     """The arguments that tensors are read through, of which several may share one."""
 
+    # The layout within the argument of each that shares it.
     layouts: Mapping[Tensor, StridedLayout]
-    """The layout within the argument of each that shares it."""
-    numbers: Mapping[Tensor, int]
-    """The number of the argument of each."""
+    numbers: Mapping[Tensor, int]  # The number of the argument of each.
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class Allocation:
     target: Target
     spans: Spans
     arena: Layout
-    offsets: Mapping[Tensor, int]
-    """Start of each group in the arena, in bytes, by its root."""
+    offsets: Mapping[Tensor, int]  # Start of each group in the arena, in bytes, by its root.
 
     def lies(self, tensor: Tensor, writes: bool = False) -> Argument:
         """The exact bytes of a tensor, from its first to its last, as an argument."""

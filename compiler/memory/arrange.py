@@ -19,19 +19,16 @@ from .aliases import Aliases, alias
 from .order import execution_order
 from .views import Placed, place_views
 
-ROUNDS = 3
-"""Most times that the order is searched again for the views found."""
+ROUNDS = 3  # Most times that the order is searched again for the views found.
 
 
 @dataclass(frozen=True)
 class Arrangement:
     """The operators in the order of execution, and which tensors share memory."""
 
-    order: list[SizedOp]
-    """Without the launches that views replace."""
+    order: list[SizedOp]  # Without the launches that views replace.
     aliases: Aliases
-    events: tuple[Event, ...]
-    """Copies replaced by views, and copies that remain."""
+    events: tuple[Event, ...]  # Copies replaced by views, and copies that remain.
 
 
 def arrange(

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
+# Most pairs of tensors alive together that the search looks at, over all orders it tries.
 SEARCH = 8_000_000
-"""Most pairs of tensors alive together that the search looks at, over all orders it tries."""
 
-TRIALS = 4_000
-"""Most orders that the search tries."""
+TRIALS = 4_000  # Most orders that the search tries.
 
+# For each tensor, the tensors that are alive at the same time.
 Neighbours = Sequence[Sequence[int]]
-"""For each tensor, the tensors that are alive at the same time."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,8 @@ class Layout:
 
     offsets: tuple[int, ...]
     total: int
-    naive: int
-    """Size of an arena without sharing."""
-    lower_bound: int
-    """The most bytes alive during one dispatch; no arena can be smaller."""
+    naive: int  # Size of an arena without sharing.
+    lower_bound: int  # The most bytes alive during one dispatch; no arena can be smaller.
 
 
 @dataclass(frozen=True)

@@ -18,21 +18,16 @@ from ..ops.cast import KEEP
 from ..sizing.sizes import SizedOp
 from .aliases import Aliases
 
-STATES = 30_000
-"""Sets of operators that the exact search reaches before it gives up."""
-
-CHOICES = 32
-"""Most operators among which the greedy order chooses the next one."""
+STATES = 30_000  # Sets of operators that the exact search reaches before it gives up.
+CHOICES = 32  # Most operators among which the greedy order chooses the next one.
 
 
 @dataclass(frozen=True)
 class _Task:
     """The dependencies and memory of one operator; operators are numbered in the file's order."""
 
-    needs: frozenset[int]
-    """Operators that must run before it."""
-    touches: tuple[int, ...]
-    """Groups of tensors in the arena that are alive while it runs."""
+    needs: frozenset[int]  # Operators that must run before it.
+    touches: tuple[int, ...]  # Groups of tensors in the arena that are alive while it runs.
 
 
 @dataclass(frozen=True)
@@ -40,12 +35,9 @@ class _Problem:
     """All operators and groups of tensors."""
 
     tasks: Sequence[_Task]
-    sizes: Sequence[int]
-    """Bytes of each group."""
-    users: Sequence[Sequence[int]]
-    """The operators that touch each group."""
-    readers: Sequence[Sequence[int]]
-    """The operators that need each operator."""
+    sizes: Sequence[int]  # Bytes of each group.
+    users: Sequence[Sequence[int]]  # The operators that touch each group.
+    readers: Sequence[Sequence[int]]  # The operators that need each operator.
 
     @property
     def bound(self) -> int:

@@ -32,22 +32,19 @@ from .lifetimes import lifetimes, touched
 
 PASS = "place_views"
 
-SWEEPS = 2
-"""Rounds of placing views; placing one may make room for another."""
+SWEEPS = 2  # Rounds of placing views; placing one may make room for another.
 
+# A launch that only copies: the position of its operator, and its number among its launches.
 Copy = tuple[int, int]
-"""A launch that only copies: the position of its operator, and its number among its launches."""
 
 
 @dataclass(frozen=True)
 class Placed:
     """The operators once views have been placed."""
 
-    order: list[SizedOp]
-    """Without the launches that views replace."""
+    order: list[SizedOp]  # Without the launches that views replace.
     events: tuple[Event, ...]
-    peak: int
-    """The most bytes alive at once."""
+    peak: int  # The most bytes alive at once.
 
     @property
     def launches(self) -> int:

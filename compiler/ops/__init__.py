@@ -21,5 +21,5 @@ def operators_with(condition: Callable[[Traits], object]) -> frozenset[str]:
     return frozenset(name for name, row in OPS.items() if condition(row.traits))
 
 
+# Operators whose output holds the elements of their input in the same order.
 RESHAPES = operators_with(lambda traits: traits.reshapes)
-"""Operators whose output holds the elements of their input in the same order."""

@@ -26,9 +26,9 @@ class Axis:
     of: int
     start: int = 0
     step: int = 1
+    # What lies outside the input: "wrap" repeats it, "symmetric" mirrors it including the edge,
+    # "reflect" mirrors it without the edge; "" if nothing is folded.
     fold: str = ""
-    """What lies outside the input: "wrap" repeats it, "symmetric" mirrors it including the edge,
-    "reflect" mirrors it without the edge; "" if nothing is folded."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class Move:
 
     shape: Shape
     axes: tuple[Axis, ...]
-    fill: float | None = None
-    """The value outside the input; None if no coordinate lies outside."""
+    fill: float | None = None  # The value outside the input; None if no coordinate lies outside.
 
     def of_images(self) -> Move:
         """The same move with leading axes of size 1, so that input and output have four."""
@@ -103,8 +102,7 @@ class Move:
         return np.where(anywhere, np.asarray(self.fill, x.dtype), moved)
 
 
-Coordinates = Mapping[int, Operand]
-"""The coordinate along each axis, or those that matter."""
+Coordinates = Mapping[int, Operand]  # The coordinate along each axis, or those that matter.
 
 
 def fold(axis: Axis, index: Array, size: int) -> Array:

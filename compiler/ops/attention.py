@@ -26,17 +26,14 @@ from .base.launch import Launch
 
 NAME = "tflgpu.attention"
 
-KEYS = 8
-"""Keys of a block on processors: their scores fill a quarter of the vector registers."""
-GROUP_ROWS = 8
-"""Queries of a work-group, unless there are fewer."""
+KEYS = 8  # Keys of a block on processors: their scores fill a quarter of the vector registers.
+GROUP_ROWS = 8  # Queries of a work-group, unless there are fewer.
+# Keys of a block for a work-group; more for fewer queries, so that each work-item has one.
 GROUP_KEYS = 32
-"""Keys of a block for a work-group; more for fewer queries, so that each work-item has one."""
 GROUP = 64
-MASKED = 5
-"""Buffers of a kernel with a mask: one for each operand, and one for the result."""
+MASKED = 5  # Buffers of a kernel with a mask: one for each operand, and one for the result.
+# Most channels of a head: a work-item holds those of its queries and of their results.
 LONGEST = 256
-"""Most channels of a head: a work-item holds those of its queries and of their results."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +41,10 @@ class Heads:
     """How the heads of a tensor lie in its axes."""
 
     count: int
-    rows: int
-    """Queries or keys."""
-    depth: int
-    """Channels of a head."""
+    rows: int  # Queries or keys.
+    depth: int  # Channels of a head.
+    # Whether heads are an axis before the rows; otherwise they are parts of the channels.
     outer: bool
-    """Whether heads are an axis before the rows; otherwise they are parts of the channels."""
 
     @classmethod
     def of(cls, tensor: Tensor, count: int) -> Heads:

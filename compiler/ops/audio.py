@@ -50,11 +50,8 @@ def _infer_spectrogram(op: Op) -> list[Shape]:
 class MelBands:
     """The filters and coefficients of Mfcc."""
 
-    lowest: int
-    """Where the first band starts, in Hz."""
-
-    highest: int
-    """Where the last band ends, in Hz."""
+    lowest: int  # Where the first band starts, in Hz.
+    highest: int  # Where the last band ends, in Hz.
 
     count: int
     coefficients: int

@@ -16,17 +16,15 @@ from .base.tile import Tile, TileLimits, TileShape, choose_tile
 from .elementwise import epilogue_operands, rank_fits
 from .row_slices import no_row_slices
 
-COLUMNS = 4
-"""Adjacent columns of the result that a work-item computes."""
+COLUMNS = 4  # Adjacent columns of the result that a work-item computes.
 
+# Rows from which the second operand is read often enough to be worth converting to slices.
 MIN_ROWS = 4
-"""Rows from which the second operand is read often enough to be worth converting to slices."""
 
-ROWS = 4
-"""Adjacent rows of the result of which a GPU's work-item computes a slice."""
+ROWS = 4  # Adjacent rows of the result of which a GPU's work-item computes a slice.
 
+# Adjacent rows of the result of which a work-item computes columns, each in a slice of its own.
 ROWS_OF_ROWS = 4
-"""Adjacent rows of the result of which a work-item computes columns, each in a slice of its own."""
 
 
 def matrices(op: Op) -> tuple[int, int, int]:

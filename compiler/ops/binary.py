@@ -14,8 +14,8 @@ from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, def
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
 
+# A sum whose second operand has fewer channels and is zero past the last.
 ADD_PADDED = "tflgpu.add_padded"
-"""A sum whose second operand has fewer channels and is zero past the last."""
 
 
 def _arithmetic(formula: Formula, **others: Any) -> Elementwise:
@@ -116,7 +116,7 @@ def _add_padded(op: Op, wide: Array, narrow: Array) -> Array:
     return result
 
 
+# Accessors read zeros past the narrower operand's channels, so kernels just add.
 ELEMENTWISE[ADD_PADDED] = Elementwise(lambda f, a, b: a + b)
-"""Accessors read zeros past the narrower operand's channels, so kernels just add."""
 
 define(ADD_PADDED, same_as_first, IMPLEMENTATIONS, _add_padded)

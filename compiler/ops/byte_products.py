@@ -27,14 +27,11 @@ from .base.window import Window
 from .elementwise import flattens, one_column
 from .weights import bias_slices, in_blocks, layers_of, ohwi
 
-WORD = 4
-"""Products of bytes that are added at once."""
-SIGNED = 128
-"""What is taken from a byte to give it a sign."""
-NIBBLE = 16
-"""What integers of 4 bits are multiplied by as the upper halves of bytes."""
+WORD = 4  # Products of bytes that are added at once.
+SIGNED = 128  # What is taken from a byte to give it a sign.
+NIBBLE = 16  # What integers of 4 bits are multiplied by as the upper halves of bytes.
+# Products of two integers of at most 255 in a sum that surely fits in 32 bits.
 MOST_PRODUCTS = 1 << 15
-"""Products of two integers of at most 255 in a sum that surely fits in 32 bits."""
 
 
 def multiplies_bytes(op: Op, target: Target) -> str | None:

@@ -15,13 +15,13 @@ from .elementwise import Formula
 
 KEEP = "tflgpu.keep"
 
+# Truncation of an int32 to a narrower type, which is held as int32 on the device.
 _NARROW: dict[str, Formula] = {
     "int8": lambda f, v: v << 24 >> 24,
     "int16": lambda f, v: v << 16 >> 16,
     "uint8": lambda f, v: f.bit_and(v, 255),
     "uint16": lambda f, v: f.bit_and(v, 65535),
 }
-"""Truncation of an int32 to a narrower type, which is held as int32 on the device."""
 
 
 def _same(f: Any, v: Any) -> Any:

@@ -108,10 +108,9 @@ define(
 )
 
 
-EXPERT_OPERANDS = 7
-"""Operands of moe's float32 variant; the int8 one has more."""
+EXPERT_OPERANDS = 7  # Operands of moe's float32 variant; the int8 one has more.
+# Its supported activations, and whether each is the tanh approximation of GELU.
 EXPERT_ACTIVATIONS = {"gelu": False, "gelu_tanh": True}
-"""Its supported activations, and whether each is the tanh approximation of GELU."""
 
 
 def expert_activation(op: Op) -> str:
@@ -172,16 +171,15 @@ def _infer_rotation(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
 
-_PRODUCTS = "becomes products with constant matrices"
-"""The start of notes in the operator table."""
+_PRODUCTS = "becomes products with constant matrices"  # The start of notes in the operator table.
 
 # A rotation spreads outliers before a row is quantized.
 define("aeq.hadamard_rotation x -> y", _infer_rotation, note=_PRODUCTS)
 
 
+# Operators from complex to real tensors. No kernel handles complex numbers: real and imaginary
+# parts become separate tensors.
 PARTS_OF_TRANSFORMS = ("COMPLEX_ABS", "IMAG", "REAL")
-"""Operators from complex to real tensors. No kernel handles complex numbers: real and imaginary
-parts become separate tensors."""
 
 
 def transform_lengths(op: Op) -> tuple[int, int]:

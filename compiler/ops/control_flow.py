@@ -11,8 +11,8 @@ from .base.operands import declare
 from .base.shapes import same_as_first
 from .base.storage import ANY
 
+# Operators whose results have the shapes of what they run, which the file may not know.
 CONTROL = ("IF", "WHILE")
-"""Operators whose results have the shapes of what they run, which the file may not know."""
 
 
 def as_the_file_says(op: Op) -> list[Shape]:

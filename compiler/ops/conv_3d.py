@@ -19,8 +19,7 @@ from .base.launch import Launch, linear_grid
 from .base.window import Along, padding_along
 from .weights import check_bias
 
-CHANNELS = 4
-"""Adjacent output channels that a work-item computes."""
+CHANNELS = 4  # Adjacent output channels that a work-item computes.
 
 
 def walks(op: Op) -> list[Along]:

@@ -18,8 +18,7 @@ from .base.window import Window
 from .elementwise import epilogue_operands
 from .weights import bias_slices
 
-THIN = 4
-"""Output channels are few if they fill at most one in this many lanes of a slice."""
+THIN = 4  # Output channels are few if they fill at most one in this many lanes of a slice.
 
 
 def unsuited(op: Op, window: Window, target: Target) -> str | None:

@@ -21,16 +21,13 @@ from .conv import window
 from .elementwise import epilogue_operands, one_column
 from .weights import bias_slices, check_bias, constant_weights
 
-MAX_PIXELS = 8
-"""Adjacent pixels that a work-item computes at most."""
+MAX_PIXELS = 8  # Adjacent pixels that a work-item computes at most.
+# Rows of the image that a work-item walks at most: compilers load those of a column ahead.
 MAX_SEEN = 11
-"""Rows of the image that a work-item walks at most: compilers load those of a column ahead."""
-FEW_ROWS = 4
-"""Pixels below each other where the profile does not say how many registers there are."""
+FEW_ROWS = 4  # Pixels below each other where the profile does not say how many registers there are.
+# Fewer slices than this part of the work-items that keep a processor busy leave cores idle.
 FEW_SLICES = 4
-"""Fewer slices than this part of the work-items that keep a processor busy leave cores idle."""
-MAX_TAPS = 49
-"""Most taps of a window that is written out."""
+MAX_TAPS = 49  # Most taps of a window that is written out.
 
 
 @dataclass(frozen=True)

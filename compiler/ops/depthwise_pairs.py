@@ -18,11 +18,8 @@ from .base.tile import TileLimits, TileShape, choose_tile
 from .base.window import Window
 from .weights import bias_slices
 
-COLUMNS = 2
-"""Columns of the output that a work-item computes if pixels are loaded in pairs."""
-
-MAX_ROWS = 16
-"""Rows of the output that it walks at most."""
+COLUMNS = 2  # Columns of the output that a work-item computes if pixels are loaded in pairs.
+MAX_ROWS = 16  # Rows of the output that it walks at most.
 
 
 @dataclass(frozen=True)

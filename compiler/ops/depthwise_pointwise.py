@@ -20,10 +20,9 @@ from .base.tile import Tile, TileLimits, TileShape, choose_tile
 from .weights import bias_slices, pack_weights
 
 NAME = "tflgpu.depthwise_pointwise"
-LONG = 2
-"""Output slices of the tiles that walk along a row."""
+LONG = 2  # Output slices of the tiles that walk along a row.
+# Bytes of weights that no longer fit in a processor's L1 cache beside a row of pixels.
 NEAREST_CACHE = 32768
-"""Bytes of weights that no longer fit in a processor's L1 cache beside a row of pixels."""
 
 
 def _launch(

@@ -24,12 +24,11 @@ from .base.storage import FLOATS, bhwc, kernel_dtype, slice_count
 from .base.traits import Permutable, RangeOf, Traits
 from .row_slices import no_long_rows, no_row_slices
 
+# Computes an operator from the functions it may call, its operands, and attributes as keywords.
+#
+# The functions are those of `numpy_functions`, which are of arrays, or of `KernelFunctions` in
+# codegen, which are of expressions; arithmetic and comparisons are Python's operators.
 Formula = Callable[..., Any]
-"""Computes an operator from the functions it may call, its operands, and attributes as keywords.
-
-The functions are those of `numpy_functions`, which are of arrays, or of `KernelFunctions` in
-codegen, which are of expressions; arithmetic and comparisons are Python's operators.
-"""
 
 
 @dataclass(frozen=True)
@@ -42,27 +41,24 @@ class Elementwise:
     """
 
     formula: Formula
-    integer: Formula | None = None
-    """The formula for one lane of integers, if it is another."""
+    integer: Formula | None = None  # The formula for one lane of integers, if it is another.
+    # The operator in numpy, of operands and attributes, where the formula is less exact.
     function: Callable[..., Array] | None = None
-    """The operator in numpy, of operands and attributes, where the formula is less exact."""
     dtypes: tuple[str, ...] = FLOATS
     versions: int = 1
+    # Whether it takes one or two instructions, less than reading its result from memory.
     cheap: bool = False
-    """Whether it takes one or two instructions, less than reading its result from memory."""
+    # The second operand that returns the first unchanged, if there is one.
     neutral: float | None = None
-    """The second operand that returns the first unchanged, if there is one."""
+    # Whether the formula is of integers, which the operands hold as floats; it gives an integer,
+    # which is limited to the attributes `low` and `high`.
     whole: bool = False
-    """Whether the formula is of integers, which the operands hold as floats; it gives an integer,
-    which is limited to the attributes `low` and `high`."""
+    # Whether the second operand is a table, of which every lane reads an entry of its own.
     table: bool = False
-    """Whether the second operand is a table, of which every lane reads an entry of its own."""
+    # The range of its results where they are whole numbers; None if nothing is known of it.
     range: RangeOf | None = None
-    """The range of its results where they are whole numbers; None if nothing is known of it."""
-    note: str = ""
-    """Limits that the operator table shows to users."""
-    declared: str = ""
-    """Its operands and its result, if they are not of one type."""
+    note: str = ""  # Limits that the operator table shows to users.
+    declared: str = ""  # Its operands and its result, if they are not of one type.
 
     @cached_property
     def operands(self) -> int:
@@ -129,8 +125,8 @@ def _keeps_axes(op: Op) -> bool:
 ELEMENTWISE: dict[str, Elementwise] = {}
 
 
+# The elements of a row from which on one loop over it pays, though it is less than a slice.
 SHORTEST = 6
-"""The elements of a row from which on one loop over it pays, though it is less than a slice."""
 
 
 def read_in_store(op: Op) -> tuple[Tensor, ...]:

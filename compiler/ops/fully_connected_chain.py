@@ -26,41 +26,29 @@ from .weights import pack_weights
 
 NAME = "tflgpu.fully_connected_chain"
 
+# Output slices that a work-item computes at a time, if there are enough for every work-item.
 BLOCK = 4
-"""Output slices that a work-item computes at a time, if there are enough for every work-item."""
 
-MAX_PARTS = 32
-"""Most work-items that share the sums of a slice, which one of them adds up."""
-
-SHARED_INPUTS = 8
-"""Fewest inputs for each of several work-items that share the sums of a slice."""
-
-PIXELS = 8
-"""Fewest pixels that a work-item sums when several share a mean."""
+MAX_PARTS = 32  # Most work-items that share the sums of a slice, which one of them adds up.
+SHARED_INPUTS = 8  # Fewest inputs for each of several work-items that share the sums of a slice.
+PIXELS = 8  # Fewest pixels that a work-item sums when several share a mean.
 
 
 @dataclass(frozen=True)
 class Layer:
     inputs: int
     slices: int
-    block: int
-    """Output slices that a work-item computes at a time."""
-    blocks: int
-    """Blocks of that many slices."""
+    block: int  # Output slices that a work-item computes at a time.
+    blocks: int  # Blocks of that many slices.
+    # Start of its input in local memory, in floats; unused if the first layer's is not kept.
     source: int
-    """Start of its input in local memory, in floats; unused if the first layer's is not kept."""
-    destination: int
-    """Start of its output in local memory, in floats; unused by the last layer."""
-    parts: int
-    """Work-items that share the sums of a block, which is one slice then."""
-    seats: int
-    """How many of them keep what they have in local memory at a time."""
-    weights: int
-    """Start of its weights, in slices."""
-    bias: int
-    """Start of its bias, in slices."""
+    destination: int  # Start of its output in local memory, in floats; unused by the last layer.
+    parts: int  # Work-items that share the sums of a block, which is one slice then.
+    seats: int  # How many of them keep what they have in local memory at a time.
+    weights: int  # Start of its weights, in slices.
+    bias: int  # Start of its bias, in slices.
+    # Elementwise operators on its output; the last layer's are in the epilogue instead.
     activation: tuple[Op, ...]
-    """Elementwise operators on its output; the last layer's are in the epilogue instead."""
 
 
 def layers_of(op: Op) -> list[Op]:

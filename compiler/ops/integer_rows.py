@@ -33,8 +33,7 @@ from .base.storage import LINEAR, bhwc
 from .base.traits import Traits, by_attributes
 from .elementwise import rank_fits
 
-MOST_NORMALIZED = 65535
-"""The longest row that is normalized: its sums fit in 32 bits."""
+MOST_NORMALIZED = 65535  # The longest row that is normalized: its sums fit in 32 bits.
 
 
 def powers_below(factor: np.float32 | Array) -> Array:

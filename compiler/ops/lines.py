@@ -21,12 +21,11 @@ from .base.launch import Grid, Launch, linear_grid
 from .base.storage import bhwc, slice_count
 from .elementwise import Formula
 
-SEATS = 16
-"""Slices that are kept at a time where local memory is cleared."""
+SEATS = 16  # Slices that are kept at a time where local memory is cleared.
 
+# Slices that a work-item adds up for each barrier at which others take turns, at least. A software
+# driver changes to other work-items there.
 A_BARRIER = 2
-"""Slices that a work-item adds up for each barrier at which others take turns, at least. A software
-driver changes to other work-items there."""
 
 
 def seats(items: int, target: Target) -> int:
@@ -38,14 +37,11 @@ def seats(items: int, target: Target) -> int:
     return min(items, SEATS) if target.language.clears_local_memory else items
 
 
+# Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc.
 MIN_GROUP = 64
-"""Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
 
-SHORT_LINE = 32
-"""The most values of a line that registers hold."""
-
-LONG_ROW = 1 << 12
-"""Fewest elements of a row that are work enough for a work-group of a processor."""
+SHORT_LINE = 32  # The most values of a line that registers hold.
+LONG_ROW = 1 << 12  # Fewest elements of a row that are work enough for a work-group of a processor.
 
 
 @dataclass(frozen=True)
@@ -54,12 +50,10 @@ class Fold:
 
     start: float
     add: Formula
-    lanes: str = ""
-    """The intrinsic that does the same to the lanes of a slice."""
+    lanes: str = ""  # The intrinsic that does the same to the lanes of a slice.
+    # The intrinsics with which a sub-group does it with numbers and with slices; "" for none.
     by_sub_group: tuple[str, str] = ("", "")
-    """The intrinsics with which a sub-group does it with numbers and with slices; "" for none."""
-    join: Formula | None = None
-    """The formula of two totals, if it is not `add`."""
+    join: Formula | None = None  # The formula of two totals, if it is not `add`.
 
     @property
     def joined(self) -> Formula:
@@ -80,12 +74,11 @@ class Lines:
     template: str
     variables: Mapping[str, Any]
     flops: int
+    # Whether the lanes of each slice are joined at once, so that totals are numbers; otherwise in
+    # the end.
     lanes_first: bool = False
-    """Whether the lanes of each slice are joined at once, so that totals are numbers; otherwise in
-    the end."""
 
-    within: Shape | None = None
-    """The shape that lines lie in, if not that of the operand."""
+    within: Shape | None = None  # The shape that lines lie in, if not that of the operand.
 
     @property
     def shape(self) -> Shape:

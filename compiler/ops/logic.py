@@ -14,6 +14,7 @@ from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, def
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
 
 
+# By the end of the option comparison_direction, TFLite's operator, and the function.
 DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
     "EQ": ("EQUAL", np.equal),
     "NE": ("NOT_EQUAL", np.not_equal),
@@ -22,7 +23,6 @@ DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
     "GT": ("GREATER", np.greater),
     "GE": ("GREATER_EQUAL", np.greater_equal),
 }
-"""By the end of the option comparison_direction, TFLite's operator, and the function."""
 
 
 _SMALL = "plain int8, uint8 and int16 are compared as int32"
@@ -46,6 +46,7 @@ LOGIC = {
     ),
 }
 
+# Those whose truth values are the floats 0 and 1, which slices hold and epilogues compute.
 IN_FLOATS = {
     "tflgpu.equal": Elementwise(lambda f, a, b: f.is_equal(a, b), cheap=True),
     "tflgpu.greater": Elementwise(lambda f, a, b: f.is_greater(a, b), cheap=True),
@@ -56,7 +57,6 @@ IN_FLOATS = {
     "tflgpu.logical_not": Elementwise(lambda f, a: 1.0 - a, cheap=True),
     "tflgpu.select": Elementwise(lambda f, a, b, c: f.if_positive(a, b, c), cheap=True),
 }
-"""Those whose truth values are the floats 0 and 1, which slices hold and epilogues compute."""
 
 define_elementwise(LOGIC)
 define_elementwise(IN_FLOATS)

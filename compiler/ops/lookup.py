@@ -18,8 +18,7 @@ from .base.traits import Traits
 
 NAME = "tflgpu.lookup"
 
-LEAST = -8
-"""The number of four bits that is stored as 0."""
+LEAST = -8  # The number of four bits that is stored as 0.
 
 
 def in_halves(values: Array) -> Array:

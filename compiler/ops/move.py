@@ -15,8 +15,8 @@ from .base.traits import NO_TRAITS, Traits
 from .base.view import sliced_view
 from .row_moves import by_elements, by_rows, by_short_rows, by_squares, side_by_side
 
+# The move that produces each output of an operator from its input.
 Moves = Callable[[Op], Sequence[Move]]
-"""The move that produces each output of an operator from its input."""
 
 
 def _of_images(moved: Moved, target: Target) -> Launch | str:
@@ -89,8 +89,8 @@ class Kernel:
     """How each result of an operator is moved."""
 
     name: str
+    # The launch that moves a result, or why there is none.
     launch: Callable[[Moved, Target], Launch | str]
-    """The launch that moves a result, or why there is none."""
     reads: str = LINEAR
     writes: str = LINEAR
 

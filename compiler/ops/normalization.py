@@ -145,18 +145,16 @@ def _rows(op: Op, target: Target) -> Launch:
     return _lines(op).by_rows(axes_of_rows(shape_normalized(op), _axes(op), target))
 
 
-MOST_SLICES = 8
-"""How many slices of groups a work-item takes, at most: it holds their sums."""
+MOST_SLICES = 8  # How many slices of groups a work-item takes, at most: it holds their sums.
 
+# How many sums of the pixels of a block are made at a time, so that none waits for another.
 MOST_CHAINS = 4
-"""How many sums of the pixels of a block are made at a time, so that none waits for another."""
 
-FEW = 4
-"""Fewer work-items than this part of those that keep a processor busy are few."""
+FEW = 4  # Fewer work-items than this part of those that keep a processor busy are few.
 
+# How many pixels are a block, at most: their squared distances from the first of them are at most
+# as many times the variance, so that few of its digits cancel.
 MOST_ROWS = 32
-"""How many pixels are a block, at most: their squared distances from the first of them are at most
-as many times the variance, so that few of its digits cancel."""
 
 
 def _few_channels(op: Op, target: Target) -> str | None:

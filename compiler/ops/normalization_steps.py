@@ -22,11 +22,10 @@ from .normalization import pixel_groups
 STATISTICS = "tflgpu.pixel_statistics"
 NORMALIZE = "tflgpu.normalize_pixels"
 
+# How many pixels are a part on processors, at most: 16 KB, which stay in the first cache.
 MOST_PIXELS = 256
-"""How many pixels are a part on processors, at most: 16 KB, which stay in the first cache."""
 
-ALONE = 16
-"""Statistics that each work-item of a team joins by itself, at most."""
+ALONE = 16  # Statistics that each work-item of a team joins by itself, at most.
 
 
 def parts_of(pixels: int, slices: int, target: Target) -> int:

@@ -15,11 +15,8 @@ from ..ir import Array
 from . import fixed_point
 from .fixed_point import half_away, wrapped
 
-Value = Any
-"""An array or a number."""
-
-wide = False
-"""Formulas are those for slices of any width."""
+Value = Any  # An array or a number.
+wide = False  # Formulas are those for slices of any width.
 
 ceil, cos, exp, exp2, floor, log = np.ceil, np.cos, np.exp, np.exp2, np.floor, np.log
 sign, sin, sqrt, tanh = np.sign, np.sin, np.sqrt, np.tanh

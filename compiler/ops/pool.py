@@ -24,8 +24,7 @@ from .base.traits import Traits, among_operands, by_attributes
 from .base.window import Window
 from .row_slices import no_row_slices
 
-FEW = 4
-"""How many times the channels must fit into a slice for rows to be pooled as they lie."""
+FEW = 4  # How many times the channels must fit into a slice for rows to be pooled as they lie.
 
 
 def window(op: Op) -> Window:

@@ -23,12 +23,12 @@ from .resize import Scale
 READ_PICTURE = "tflgpu.read_picture"
 ADD_ALPHA = "tflgpu.add_alpha"
 
+# The template for each way to resize.
 _TEMPLATES = {
     "": "picture/read_picture.jinja",
     "RESIZE_BILINEAR": "picture/read_picture_bilinear.jinja",
     "RESIZE_NEAREST_NEIGHBOR": "picture/read_picture_nearest.jinja",
 }
-"""The template for each way to resize."""
 
 
 def _infer(op: Op) -> list[Shape]:

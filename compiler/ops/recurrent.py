@@ -10,29 +10,28 @@ from ..ir import Op, Shape, Tensor
 from .base.definition import OPS, define
 from .base.operands import declare
 
-INPUT, FORGET, CELL, OUTPUT = range(4)
-"""The gates of an LSTM in the order of its operands."""
+INPUT, FORGET, CELL, OUTPUT = range(4)  # The gates of an LSTM in the order of its operands.
 
+# Positions of the first of an LSTM's four matrices for its input and for its output state.
 INPUT_WEIGHTS, RECURRENT_WEIGHTS = 1, 5
-"""Positions of the first of an LSTM's four matrices for its input and for its output state."""
 
 PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
+# Positions of the first of an LSTM's four biases, and of its layer normalization's factors.
 BIASES, NORMS = 12, 20
-"""Positions of the first of an LSTM's four biases, and of its layer normalization's factors."""
 
 PROJECTION, PROJECTION_BIAS = 16, 17
 
+# Positions of the LSTM inputs that keep their content between runs.
 OUTPUT_STATE, CELL_STATE = 18, 19
-"""Positions of the LSTM inputs that keep their content between runs."""
 
+# Layers that apply their activation within a step, not to what it gives.
 STEPPING = ("LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN")
-"""Layers that apply their activation within a step, not to what it gives."""
 
+# Layers in one direction, whose states have an entry for each of the batch.
 RECURRENT = (*STEPPING, "SVDF")
-"""Layers in one direction, whose states have an entry for each of the batch."""
 
+# The position of a second input, which stacked layers may have.
 AUXILIARY = {"BIDIRECTIONAL_SEQUENCE_LSTM": 39, "BIDIRECTIONAL_SEQUENCE_RNN": 9}
-"""The position of a second input, which stacked layers may have."""
 
 _IN_LITERT = {
     "BIDIRECTIONAL_SEQUENCE_LSTM": "with batch first and a batch above 1, LiteRT's results vary",

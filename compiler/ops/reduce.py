@@ -34,18 +34,14 @@ from .row_slices import no_long_rows, no_row_slices
 class Reduction:
     """How a reduction adds up values, and finishes."""
 
-    fold: Fold
-    """How a value is added to the total."""
-    function: Callable[..., Array]
-    """The whole reduction in numpy."""
-    integer: Formula | None = None
-    """How an integer is added, if not likewise."""
-    mean: bool = False
-    """Whether the result is divided by the number of values."""
+    fold: Fold  # How a value is added to the total.
+    function: Callable[..., Array]  # The whole reduction in numpy.
+    integer: Formula | None = None  # How an integer is added, if not likewise.
+    mean: bool = False  # Whether the result is divided by the number of values.
     dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
     versions: int = 1
+    # The range of its results where they are whole numbers; None if nothing is known of it.
     range: RangeOf | None = None
-    """The range of its results where they are whole numbers; None if nothing is known of it."""
 
 
 def _extreme(function: np.ufunc) -> Callable[..., Array]:

@@ -11,6 +11,7 @@ from .base.definition import define
 from .base.storage import FLOATS, INTEGERS
 from .base.window import Along
 
+# By the option reduce_function, the reduction, and the operator that joins two values.
 FUNCTIONS = {
     "ADD": ("SUM", "ADD"),
     "MUL": ("REDUCE_PROD", "MUL"),
@@ -19,7 +20,6 @@ FUNCTIONS = {
     "ALL": ("REDUCE_ALL", "LOGICAL_AND"),
     "ANY": ("REDUCE_ANY", "LOGICAL_OR"),
 }
-"""By the option reduce_function, the reduction, and the operator that joins two values."""
 
 
 def windows(op: Op) -> list[Along]:

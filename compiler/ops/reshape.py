@@ -59,11 +59,11 @@ def _view(op: Op, target: Target) -> Sequence[Launch]:
     return []
 
 
+# They launch nothing: the output shares the input's memory.
 IMPLEMENTATIONS = (
     Implementation("view", _view, same_slices, fuses=False, is_view=True),
     row_major("view_linear", _view, fuses=False, is_view=True),
 )
-"""They launch nothing: the output shares the input's memory."""
 
 
 def reference(op: Op, x: Array, *_: Array) -> Array:

@@ -142,11 +142,10 @@ define(
 NEAREST = "tflgpu.resize_bilinear_integers"
 FIXED_POINT = "tflgpu.resize_bilinear_fixed_point"
 
-FRACTIONS = {NEAREST: 11, FIXED_POINT: 10}
-"""Fractional bits of the weights."""
+FRACTIONS = {NEAREST: 11, FIXED_POINT: 10}  # Fractional bits of the weights.
 
+# For each row or column of the output: the two of the input, and the weight of the second.
 Places = Callable[[Op, int], Array]
-"""For each row or column of the output: the two of the input, and the weight of the second."""
 
 
 def _places(op: Op, axis: int) -> Array:

@@ -27,8 +27,7 @@ from ..ir import Op
 from .base.traits import Range, by_attributes
 from .elementwise import Elementwise, Formula, define_elementwise
 
-LARGE = 3.0e38
-"""A float that any scale takes beyond the integers of a type."""
+LARGE = 3.0e38  # A float that any scale takes beyond the integers of a type.
 
 
 def rounded(formula: Formula) -> Elementwise:
@@ -81,6 +80,9 @@ def _range_of_sum(op: Op, ranges: Sequence[Range | None]) -> Range | None:
     return first and second and (first[0] + second[0], first[1] + second[1])
 
 
+# Scale and round to the nearest even integer, of sums and of products of two operands; multiply by
+# fixed-point numbers of `shift` fractional bits; floats to integers; integers to floats; the entry
+# of a table, which any function of one integer is.
 ROUNDING = {
     "tflgpu.requantize": rounded(
         lambda f, a, b, *, low, high: f.clamp(f.round_even(a * b), low, high)
@@ -143,9 +145,6 @@ ROUNDING = {
         range=lambda op, ranges: ranges[1],
     ),
 }
-"""Scale and round to the nearest even integer, of sums and of products of two operands; multiply by
-fixed-point numbers of `shift` fractional bits; floats to integers; integers to floats; the entry of
-a table, which any function of one integer is."""
 
 define_elementwise(ROUNDING)
 
@@ -177,6 +176,7 @@ def _rounded_rows(f: Any, a: Any, b: Any, c: Any) -> Any:
     return f.clamp(f.round_even(a * b) + c, -128.0, 127.0)
 
 
+# Scales, zero points and steps of rows from their least and greatest values; rounding; scaling.
 ROW_ROUNDING = {
     "tflgpu.row_scale": Elementwise(_row_scale),
     "tflgpu.row_zero": Elementwise(_row_zero),
@@ -191,6 +191,5 @@ ROW_ROUNDING = {
     "tflgpu.scale_row_sums": Elementwise(lambda f, a, b, c, d: f.rounded(a * (b * c)) + d),
     "tflgpu.times_inverse": Elementwise(lambda f, a, b: a * (1.0 / b)),
 }
-"""Scales, zero points and steps of rows from their least and greatest values; rounding; scaling."""
 
 define_elementwise(ROW_ROUNDING)

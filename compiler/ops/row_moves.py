@@ -9,22 +9,20 @@ from .base.launch import Launch, linear_grid
 from .base.storage import slice_count
 from .row_slices import no_row_slices
 
-SHORTEST_ROW = 2
-"""How many elements of a row are worth a work-item of their own, at least."""
+SHORTEST_ROW = 2  # How many elements of a row are worth a work-item of their own, at least.
 
+# How many slices of one of many rows a work-item moves, at most: finding out where they come from
+# takes as long as moving one.
 SLICES_AT_ONCE = 8
-"""How many slices of one of many rows a work-item moves, at most: finding out where they come from
-takes as long as moving one."""
 
+# How many rows that are less than a slice a work-item moves, at most: a processor follows few
+# places that it reads or writes one after the other.
 MOST_SHORT_ROWS = 32
-"""How many rows that are less than a slice a work-item moves, at most: a processor follows few
-places that it reads or writes one after the other."""
 
-PAGE = 1024
-"""Elements of a page of memory: 4 KB."""
+PAGE = 1024  # Elements of a page of memory: 4 KB.
 
+# How many rows a kernel brings side by side, at most: it stores every element by itself.
 FEW_ROWS = 4
-"""How many rows a kernel brings side by side, at most: it stores every element by itself."""
 
 
 def by_elements(moved: Moved, target: Target) -> Launch | str:

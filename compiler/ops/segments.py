@@ -7,6 +7,7 @@ from ..ir import Op, Shape
 from .base.definition import define
 from .base.storage import FLOATS
 
+# The reduction of the rows of a segment.
 REDUCTIONS = {
     "SEGMENT_SUM": "SUM",
     "UNSORTED_SEGMENT_MAX": "REDUCE_MAX",
@@ -14,15 +15,14 @@ REDUCTIONS = {
     "UNSORTED_SEGMENT_PROD": "REDUCE_PROD",
     "UNSORTED_SEGMENT_SUM": "SUM",
 }
-"""The reduction of the rows of a segment."""
 
+# What joins two rows of a segment; SEGMENT_SUM's number of segments needs constant ids.
 JOINS = {
     "UNSORTED_SEGMENT_MAX": "MAXIMUM",
     "UNSORTED_SEGMENT_MIN": "MINIMUM",
     "UNSORTED_SEGMENT_PROD": "MUL",
     "UNSORTED_SEGMENT_SUM": "ADD",
 }
-"""What joins two rows of a segment; SEGMENT_SUM's number of segments needs constant ids."""
 
 
 def _infer(op: Op) -> list[Shape]:

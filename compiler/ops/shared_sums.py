@@ -22,18 +22,13 @@ from .elementwise import epilogue_operands, flattens
 from .lines import SEATS
 from .weights import bias_slices, ohwi, pack_weights
 
+# The window of fully connected layers, which are 1x1 convolutions.
 PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
-"""The window of fully connected layers, which are 1x1 convolutions."""
-PARTS = (4, 8, 16)
-"""How many work-items may share the sums of a tile."""
-NEIGHBOURS = 4
-"""Fewest tiles of a group, which share what they load."""
-GAIN = 0.9
-"""Share of the estimated time that remains, at most; the rest pays for joining the sums."""
-RING_GAIN = 0.7
-"""The same where sums are handed on in a ring, with a barrier for each part."""
-FIRST_RING_GAIN = 0.5
-"""The same again, against sums that are not shared and need no barriers."""
+PARTS = (4, 8, 16)  # How many work-items may share the sums of a tile.
+NEIGHBOURS = 4  # Fewest tiles of a group, which share what they load.
+GAIN = 0.9  # Share of the estimated time that remains, at most; the rest pays for joining the sums.
+RING_GAIN = 0.7  # The same where sums are handed on in a ring, with a barrier for each part.
+FIRST_RING_GAIN = 0.5  # The same again, against sums that are not shared and need no barriers.
 
 
 def unsuited(op: Op, target: Target) -> str | None:

@@ -52,13 +52,11 @@ def _moved(ranges: Sequence[range]) -> Move:
 class _Strided:
     """A resolved STRIDED_SLICE."""
 
-    ranges: list[range]
-    """What is taken along each axis of the input."""
+    ranges: list[range]  # What is taken along each axis of the input.
     shape: Shape
-    axes: Mapping[int, int]
-    """The axis of which each entry takes a part."""
+    axes: Mapping[int, int]  # The axis of which each entry takes a part.
+    # The entries that take one place and drop its axis, each with that axis.
     singles: tuple[tuple[int, int], ...]
-    """The entries that take one place and drop its axis, each with that axis."""
 
 
 def _strided(op: Op) -> _Strided:

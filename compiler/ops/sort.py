@@ -20,15 +20,14 @@ from .base.launch import Launch, linear_grid, linear_launch
 from .base.shapes import normalize_axis
 from .base.storage import ANY
 
+# x -> values, places. Attributes: `falling`, whether the largest is first, and `nan_first`.
 SORT = "tflgpu.sort"
-"""x -> values, places. Attributes: `falling`, whether the largest is first, and `nan_first`."""
 BLOCKS = "tflgpu.top_of_blocks"
 MERGE = "tflgpu.merge_tops"
 
+# Values of a row from which all pairs are too many to compare, measured on PoCL and llvmpipe.
 LONG = 768
-"""Values of a row from which all pairs are too many to compare, measured on PoCL and llvmpipe."""
-FEW_RATIO = 8
-"""Values of a shorter row per kept value from which a heap is worthwhile."""
+FEW_RATIO = 8  # Values of a shorter row per kept value from which a heap is worthwhile.
 
 
 def axis_of(op: Op) -> int:

@@ -32,12 +32,11 @@ class Source:
     inside: Expression = TRUE
 
 
+# The `Source` of the output element at (batch, row, column, channel), which are expressions of
+# kernels or arrays.
+#
+# The last argument is the unit of channel coordinates, in channels: 1, or a whole slice.
 Find = Callable[[Op, Any, int], Source]
-"""The `Source` of the output element at (batch, row, column, channel), which are expressions of
-kernels or arrays.
-
-The last argument is the unit of channel coordinates, in channels: 1, or a whole slice.
-"""
 
 
 def _with_columns(op: Op) -> Shape:

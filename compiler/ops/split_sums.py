@@ -16,14 +16,10 @@ from .base.launch import Launch
 from .base.storage import slice_count
 from .lines import A_BARRIER
 
-PARTS = 4
-"""Fewest work-items that share the sums of one output slice."""
-MIN_INPUTS = 64
-"""Fewest inputs for which sharing outweighs the barrier."""
-MIN_SHARE = 16
-"""Fewest inputs for each of more work-items than that."""
-NEIGHBOURS = 2
-"""Fewest output slices of a group, whose weights lie next to each other."""
+PARTS = 4  # Fewest work-items that share the sums of one output slice.
+MIN_INPUTS = 64  # Fewest inputs for which sharing outweighs the barrier.
+MIN_SHARE = 16  # Fewest inputs for each of more work-items than that.
+NEIGHBOURS = 2  # Fewest output slices of a group, whose weights lie next to each other.
 
 
 def splits(op: Op, target: Target) -> str | None:

@@ -15,17 +15,13 @@ from .base.window import Along
 class Convolution:
     """The axes of the operands and of the result, in the order of OpDefs of images."""
 
-    image: Shape
-    """Of batches, then those the window moves along, then of channels."""
+    image: Shape  # Of batches, then those the window moves along, then of channels.
+    # Of output channels, then those of the window, then of the input channels of a group.
     weights: Shape
-    """Of output channels, then those of the window, then of the input channels of a group."""
-    result: Shape
-    """As of the image."""
+    result: Shape  # As of the image.
     along: tuple[Along, ...]
-    groups: int
-    """Each has a share of the input and of the output channels."""
-    batch_groups: int
-    """Each has a share of the images and of the output channels."""
+    groups: int  # Each has a share of the input and of the output channels.
+    batch_groups: int  # Each has a share of the images and of the output channels.
 
 
 def convolution(op: Op) -> Convolution:

@@ -16,18 +16,14 @@ from .base.traits import Traits
 class Indexing:
     """Which axes of a tensor, of indices, and of a tensor of windows belong to one another."""
 
+    # The axis of the indices along which a start lies; their rank if each is a single number.
     column: int
-    """The axis of the indices along which a start lies; their rank if each is a single number."""
-    axes: tuple[int, ...]
-    """The axes of the tensor to which the entries of a start refer."""
-    window: Shape
-    """The size of a window along each axis of the tensor."""
-    places: tuple[int, ...]
-    """The axes of the tensor of windows that are those of the indices."""
+    axes: tuple[int, ...]  # The axes of the tensor to which the entries of a start refer.
+    window: Shape  # The size of a window along each axis of the tensor.
+    places: tuple[int, ...]  # The axes of the tensor of windows that are those of the indices.
+    # The axes of the tensor of windows that are axes of the tensor, those not left out of it.
     within: tuple[int, ...]
-    """The axes of the tensor of windows that are axes of the tensor, those not left out of it."""
-    shape: Shape
-    """The shape of the tensor of windows."""
+    shape: Shape  # The shape of the tensor of windows.
 
 
 def gathering(op: Op) -> Indexing:

@@ -6,8 +6,7 @@ from .base.shapes import broadcast, normalize_axis
 from .base.traits import Permutable, Traits, always, among_operands
 from .move import define_move
 
-ROLL = "tflgpu.roll"
-"""Begins at `starts`, and goes on with what lies before."""
+ROLL = "tflgpu.roll"  # Begins at `starts`, and goes on with what lies before.
 
 
 def _tile(op: Op) -> list[Move]:

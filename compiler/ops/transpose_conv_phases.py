@@ -22,18 +22,13 @@ from .weights import PackedWeights, pack_weights
 class Neighbours:
     """Adjacent input pixels that the same phases read."""
 
-    row: int
-    """Rows from the first of them down to the work-item's own pixel."""
+    row: int  # Rows from the first of them down to the work-item's own pixel.
     rows: int
-    column: int
-    """Columns from the first of them to the work-item's own pixel."""
+    column: int  # Columns from the first of them to the work-item's own pixel.
     columns: int
-    down: int
-    """Rows of phases that read them."""
-    across: int
-    """Columns of phases that read them."""
-    start: int
-    """Start of their weights within those of a block of output slices, in slices."""
+    down: int  # Rows of phases that read them.
+    across: int  # Columns of phases that read them.
+    start: int  # Start of their weights within those of a block of output slices, in slices.
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from ..target import Target
 from .base.launch import Launch
 from .base.tile import Tile
 
-LEAST = {4: -8, 8: -128}
-"""The least number with a sign that so many bits hold."""
+LEAST = {4: -8, 8: -128}  # The least number with a sign that so many bits hold.
 
 
 def check_bias(op: Op, channels: int, position: int = 2) -> None:
@@ -45,8 +44,7 @@ class PackedWeights:
     They are packed when the array is asked for, so that a model's weights are not held twice.
     """
 
-    weights: Weights
-    """[output channel][row][column][input channel]."""
+    weights: Weights  # [output channel][row][column][input channel].
     blocks: int
     lanes: int
 
@@ -85,8 +83,7 @@ class JoinedLayers:
     Blocks have `width` channels; zeros fill up the last one of each layer.
     """
 
-    weights: Array
-    """[channel of the first layer, then of the second, ...][...]."""
+    weights: Array  # [channel of the first layer, then of the second, ...][...].
     layers: int
     width: int
 
@@ -186,12 +183,9 @@ def wide_sums(op: Op) -> str | None:
 class SpreadWeights:
     """The weights for the inputs that a slice of outputs reads."""
 
-    weights: Array
-    """[outputs, height, width, these inputs]."""
-    beyond: bool
-    """Whether the last slices of outputs would otherwise read beyond the last input."""
-    unit: int
-    """How many inputs are read together: those of a slice, or a single one."""
+    weights: Array  # [outputs, height, width, these inputs].
+    beyond: bool  # Whether the last slices of outputs would otherwise read beyond the last input.
+    unit: int  # How many inputs are read together: those of a slice, or a single one.
 
 
 def spread_groups(weights: Array, groups: int, target: Target) -> SpreadWeights:

@@ -41,6 +41,12 @@ def _share(f: Any, a: Any, b: Any, c: Any) -> Any:
     return f.to_float(f.min((product + unit // 2) // unit, 32767))
 
 
+# Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; the same in 32 bits times
+# a fixed-point number of 31 bits, rounded twice; 256 * a + b times a fixed-point number of 31 bits:
+# rounded twice, alone or added to a sixth operand; two products that are shifted right; rounded
+# twice, the last halves upwards where the sixth operand is 0; and once. The greatest power of two
+# up to 256 * a + b, which is at least 2^14; 256 * a + b divided by that power, with 16 fractional
+# bits, halves upwards; and a product divided by it.
 WIDE_ROUNDING = {
     "tflgpu.high_byte": Elementwise(_high_byte),
     "tflgpu.low_byte": Elementwise(lambda f, a: a - 256.0 * _high_byte(f, a)),
@@ -76,12 +82,6 @@ WIDE_ROUNDING = {
     "tflgpu.normalized": Elementwise(_normalized),
     "tflgpu.share": Elementwise(_share),
 }
-"""Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; the same in 32 bits
-times a fixed-point number of 31 bits, rounded twice; 256 * a + b times a fixed-point number of 31
-bits: rounded twice, alone or added to a sixth operand; two products that
-are shifted right; rounded twice, the last halves upwards where the sixth operand is 0; and once.
-The greatest power of two up to 256 * a + b, which is at least 2^14; 256 * a + b divided by that
-power, with 16 fractional bits, halves upwards; and a product divided by it."""
 
 define_elementwise(WIDE_ROUNDING)
 
@@ -103,6 +103,8 @@ def _log_softmax(
     return f.clamp(f.round_even(f.rounded((a + zero) * ratio) - shift), low, high)
 
 
+# The parts of 1 / sqrt(256 * a + b); a centered integer, the largest of its row, and the logarithm
+# of the row's sum of powers as an integer of the result.
 NORMS = {
     "tflgpu.inverse_root_high": Elementwise(
         lambda f, a, b: f.to_float(f.inverse_root(_sum(f, a, b)) >> 15)
@@ -115,7 +117,5 @@ NORMS = {
     ),
     "tflgpu.requantize_log_softmax": Elementwise(_log_softmax),
 }
-"""The parts of 1 / sqrt(256 * a + b); a centered integer, the largest of its row, and the logarithm
-of the row's sum of powers as an integer of the result."""
 
 define_elementwise(NORMS)

@@ -27,16 +27,16 @@ from .elementwise import ELEMENTWISE, Formula
 
 TAKE = "tflgpu.take_windows"
 JOIN = "tflgpu.join_windows"
+# x, places, updates -> y like x: `places` say where along the attribute `axis` each of `updates` is
+# joined with x. Updates have all other axes in common with x. Places have the shape of the updates,
+# or are a vector along the axis.
 JOIN_ALONG = "tflgpu.join_along"
-"""x, places, updates -> y like x: `places` say where along the attribute `axis` each of `updates`
-is joined with x. Updates have all other axes in common with x. Places have the shape of the
-updates, or are a vector along the axis."""
 
+# Lines that leave most of a GPU idle, where comparing updates with all elements is faster.
 FEW_LINES = 64
-"""Lines that leave most of a GPU idle, where comparing updates with all elements is faster."""
 
+# The attribute `join` of updates that replace what is there; others name an operator.
 UPDATE = "UPDATE"
-"""The attribute `join` of updates that replace what is there; others name an operator."""
 
 
 def join_of(op: Op) -> Formula:

@@ -42,12 +42,9 @@ from .weights import bias_slices, pack_weights
 
 A = 0.5**0.5
 B = 2**0.5
-TERMS = 36
-"""Products per square, one for each pair of points."""
-SIDE = 4
-"""Rows and columns of a square of outputs."""
-MIN_SQUARES = 4
-"""Fewest squares of a work-item that are worth loading four times as many weights."""
+TERMS = 36  # Products per square, one for each pair of points.
+SIDE = 4  # Rows and columns of a square of outputs.
+MIN_SQUARES = 4  # Fewest squares of a work-item that are worth loading four times as many weights.
 
 
 def squares(op: Op) -> int:

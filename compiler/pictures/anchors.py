@@ -14,11 +14,10 @@ from .boxes import Boxes
 from .candidates import distinct, likeliest
 from .outputs import Output
 
+# Of the layers with anchors, by network: those for near faces and palms, for faces in larger
+# pictures, for persons and for palms in larger pictures, and for far faces.
 STRIDES = ((8, 16, 16, 16), (16, 32, 32, 32), (8, 16, 32, 32, 32), (4,))
-"""Of the layers with anchors, by network: those for near faces and palms, for faces in larger
-pictures, for persons and for palms in larger pictures, and for far faces."""
-NUMBERS = (12, 16, 18)
-"""Four of a box, and two of each of 4, 6 or 7 points."""
+NUMBERS = (12, 16, 18)  # Four of a box, and two of each of 4, 6 or 7 points.
 MOST_OVERLAP = 0.3
 
 

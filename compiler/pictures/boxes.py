@@ -10,10 +10,8 @@ from PIL import Image, ImageDraw
 from .drawing import Shown, color, text_size
 from .outputs import Output, label
 
-LEAST_SCORE = 0.5
-"""Of boxes that count as detected."""
-LINES = 150
-"""A frame is as wide as this part of the picture's shorter side."""
+LEAST_SCORE = 0.5  # Of boxes that count as detected.
+LINES = 150  # A frame is as wide as this part of the picture's shorter side.
 
 
 @dataclass(frozen=True)
@@ -21,8 +19,7 @@ class Box:
     """An object that was detected; its edges are relative to the picture, 0 to 1."""
 
     label: str
-    index: int
-    """The number of its class."""
+    index: int  # The number of its class.
     score: float
     top: float
     left: float
@@ -35,10 +32,8 @@ class Boxes(Shown):
     """The objects that were detected, the most certain first."""
 
     boxes: tuple[Box, ...]
-    least: float = LEAST_SCORE
-    """The least score of these."""
-    missed: Box | None = None
-    """The best of those that score less."""
+    least: float = LEAST_SCORE  # The least score of these.
+    missed: Box | None = None  # The best of those that score less.
 
     def records(self) -> list[dict[str, Any]]:
         return [asdict(box) for box in self.boxes]

@@ -10,20 +10,19 @@ from ..ir import Array
 from .boxes import LEAST_SCORE, Box, Boxes, certain_of
 from .outputs import Output, label
 
+# Of two boxes of a class, as the share of their union; of more, only the better one counts.
 MOST_OVERLAP = 0.45
-"""Of two boxes of a class, as the share of their union; of more, only the better one counts."""
+# Coordinates relative to the picture are smaller than this; others are pixels.
 LARGEST_RELATIVE = 2.0
-"""Coordinates relative to the picture are smaller than this; others are pixels."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """What the numbers of a candidate are: the center's x and y, width, height, then scores."""
 
-    boxes_last: bool
-    """Whether the output is [1, numbers, boxes] rather than [1, boxes, numbers]."""
+    boxes_last: bool  # Whether the output is [1, numbers, boxes] rather than [1, boxes, numbers].
+    # Whether a score that there is an object comes before, and multiplies, those of classes.
     objectness: bool
-    """Whether a score that there is an object comes before, and multiplies, those of classes."""
 
     @property
     def first_class(self) -> int:
@@ -41,12 +40,12 @@ class Layout:
         return rows if plausible and scores.max() < 1.01 and rows[:, 2:4].min() > -0.01 else None
 
 
+# By the network that uses them first; later ones do as well.
 LAYOUTS = {
     "yolov5": Layout(boxes_last=False, objectness=True),
     "yolov8": Layout(boxes_last=True, objectness=False),
     "yolov8_rows": Layout(boxes_last=False, objectness=False),
 }
-"""By the network that uses them first; later ones do as well."""
 
 
 def candidates_of(

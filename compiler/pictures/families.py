@@ -16,8 +16,7 @@ class Family:
     """Networks that take pixels alike."""
 
     name: str
-    names: str
-    """A regular expression for a part of the names of files or of tensors."""
+    names: str  # A regular expression for a part of the names of files or of tensors.
     mean: float
     std: float
 
@@ -26,6 +25,7 @@ class Family:
         return Scaling((self.mean,), (self.std,), f"as {self.name} takes them")
 
 
+# The first that fits counts.
 FAMILIES = (
     # TensorFlow Hub's modules take 0..1, whatever network they hold.
     Family("TensorFlow Hub", r"hub_input/|module_apply_default", 0.0, 255.0),
@@ -46,7 +46,6 @@ FAMILIES = (
     Family("style transfer", r"^style_(transfer|predict)|style_image", 0.0, 255.0),
     Family("ESRGAN", r"^esrgan", 0.0, 1.0),
 )  # fmt: skip
-"""The first that fits counts."""
 
 
 def family_of(file: str, tensors: Iterable[str]) -> Family | None:
@@ -68,8 +67,8 @@ CITYSCAPES = (
     *("vegetation", "terrain", "sky", "person", "rider", "car", "truck", "bus", "train"),
     *("motorcycle", "bicycle"),
 )
+# Names of the classes of data sets for segmentation, by number.
 DATA_SETS = {"Pascal VOC": PASCAL_VOC, "Cityscapes": CITYSCAPES}
-"""Names of the classes of data sets for segmentation, by number."""
 
 
 def data_set_of(file: str, classes: int) -> str:

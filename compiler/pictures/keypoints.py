@@ -11,33 +11,29 @@ from ..ir import Array
 from .drawing import Shown, color, text_size
 from .outputs import Output
 
-LEAST_SCORE = 0.2
-"""Of points that are drawn."""
+LEAST_SCORE = 0.2  # Of points that are drawn.
+# The points of a body in the COCO data set, which most networks find.
 PARTS = (
     *("nose", "left eye", "right eye", "left ear", "right ear", "left shoulder", "right shoulder"),
     *("left elbow", "right elbow", "left wrist", "right wrist", "left hip", "right hip"),
     *("left knee", "right knee", "left ankle", "right ankle"),
 )
-"""The points of a body in the COCO data set, which most networks find."""
+# Pairs of them that are joined by a line.
 BONES = (
     *((0, 1), (0, 2), (1, 3), (2, 4), (5, 6), (5, 7), (7, 9), (6, 8), (8, 10), (5, 11), (6, 12)),
     *((11, 12), (11, 13), (13, 15), (12, 14), (14, 16)),
 )
-"""Pairs of them that are joined by a line."""
 POINTS = len(PARTS)
-DOTS = 100
-"""The radius of a dot is this part of the picture's shorter side."""
+DOTS = 100  # The radius of a dot is this part of the picture's shorter side.
 
 
 @dataclass(frozen=True)
 class Keypoint:
     """A point of a body, relative to the picture, 0 to 1."""
 
-    pose: int
-    """The number of the body."""
+    pose: int  # The number of the body.
     index: int
-    name: str
-    """As the COCO data set calls it, if these are its points; else empty."""
+    name: str  # As the COCO data set calls it, if these are its points; else empty.
     y: float
     x: float
     score: float
@@ -48,8 +44,7 @@ class Keypoints(Shown):
     """The points of all bodies, in the model's order."""
 
     points: tuple[Keypoint, ...]
-    least: float = LEAST_SCORE
-    """The score from which on a point is drawn."""
+    least: float = LEAST_SCORE  # The score from which on a point is drawn.
 
     @property
     def named(self) -> bool:

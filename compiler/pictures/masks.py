@@ -11,20 +11,15 @@ from ..ir import Array
 from .drawing import Shown, color
 from .outputs import Output, label
 
-OPACITY = 0.6
-"""Of the colors over the picture."""
-COLORS = 256
-"""Classes with a color of their own."""
-FOREGROUND = "foreground"
-"""The class of a mask that has only one."""
+OPACITY = 0.6  # Of the colors over the picture.
+COLORS = 256  # Classes with a color of their own.
+FOREGROUND = "foreground"  # The class of a mask that has only one.
 
 
 @dataclass(frozen=True)
 class Mask(Shown):
-    classes: Array
-    """[height, width], integers."""
-    names: tuple[str, ...]
-    """The names of classes, by number."""
+    classes: Array  # [height, width], integers.
+    names: tuple[str, ...]  # The names of classes, by number.
 
     def records(self) -> list[dict[str, Any]]:
         """Each class in the mask with its share of the pixels, the largest first."""

@@ -16,10 +16,9 @@ from ..side_file import read_text
 @dataclass(frozen=True)
 class Output:
     name: str
-    values: Array
-    """Real numbers: quantized outputs are dequantized."""
+    values: Array  # Real numbers: quantized outputs are dequantized.
+    # The names of classes that the model's metadata gives for this output.
     labels: tuple[str, ...] = ()
-    """The names of classes that the model's metadata gives for this output."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -10,8 +10,7 @@ from ...runtime.plan.records import TensorInfo
 from ..ir import Array
 from .scaling import Scaling
 
-MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-"""Pillow's image mode by number of channels."""
+MODES = {1: "L", 3: "RGB", 4: "RGBA"}  # Pillow's image mode by number of channels.
 
 
 def read_picture(path: str, mode: str = "RGB") -> Image.Image:

@@ -12,18 +12,15 @@ from ..ir import Array
 from .keypoints import PARTS, Keypoints, bodies, probabilities
 from .outputs import Output
 
+# Pairs of points (parent, child); displacements are those of each pair, then of each reversed.
 TREE = (
     *((0, 1), (1, 3), (0, 2), (2, 4), (0, 5), (5, 7), (7, 9), (5, 11), (11, 13), (13, 15)),
     *((0, 6), (6, 8), (8, 10), (6, 12), (12, 14), (14, 16)),
 )
-"""Pairs of points (parent, child); displacements are those of each pair, then of each reversed."""
 
-LEAST_ROOT = 0.5
-"""The score of a point that a body may grow from."""
-APART = 20
-"""Pixels within which two points of a kind are of the same body."""
-LEAST_BODY = 0.2
-"""The mean score of a body's points."""
+LEAST_ROOT = 0.5  # The score of a point that a body may grow from.
+APART = 20  # Pixels within which two points of a kind are of the same body.
+LEAST_BODY = 0.2  # The mean score of a body's points.
 
 
 def poses_of(outputs: Sequence[Output], size: tuple[int, int]) -> Keypoints | None:

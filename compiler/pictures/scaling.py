@@ -11,8 +11,7 @@ from ...runtime.plan.records import TensorInfo
 from ..frontend.metadata import TensorMetadata
 from ..ir import Array
 
-MEAN, STD = (0.0,), (255.0,)
-"""What is assumed where nothing is known: pixels 0..255 become 0..1."""
+MEAN, STD = (0.0,), (255.0,)  # What is assumed where nothing is known: pixels 0..255 become 0..1.
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,7 @@ class Scaling:
 
     mean: tuple[float, ...] = MEAN
     std: tuple[float, ...] = STD
-    source: str = ""
-    """Where the numbers come from, for people; empty if they are assumed."""
+    source: str = ""  # Where the numbers come from, for people; empty if they are assumed.
 
     def __post_init__(self) -> None:
         if not all(self.std):

@@ -14,8 +14,7 @@ from .masks import image_of, is_class_map, mask_of
 from .outputs import Output, scores_of
 from .poses import poses_of
 
-KINDS = ("boxes", "mask", "keypoints", "image")
-"""What outputs can show."""
+KINDS = ("boxes", "mask", "keypoints", "image")  # What outputs can show.
 
 
 def shown_in(

@@ -3,26 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SHORTEST, LONGEST = 2, 64
-"""Operators of a block."""
-KINDS = 8
-"""Most kinds of blocks."""
+SHORTEST, LONGEST = 2, 64  # Operators of a block.
+KINDS = 8  # Most kinds of blocks.
+# Operators that a kind must save, at least, when each of its blocks is shown as one node.
 WORTH = 4
-"""Operators that a kind must save, at least, when each of its blocks is shown as one node."""
 
 
 @dataclass(frozen=True)
 class Block:
     """A run of operators that occurs elsewhere, too."""
 
-    kind: int
-    """Blocks of the same operators have the same kind."""
-    number: int
-    """Which of its kind it is, from 0."""
-    of: int
-    """How many there are of its kind."""
-    start: int
-    """Position of its first operator."""
+    kind: int  # Blocks of the same operators have the same kind.
+    number: int  # Which of its kind it is, from 0.
+    of: int  # How many there are of its kind.
+    start: int  # Position of its first operator.
     length: int
 
 

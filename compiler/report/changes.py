@@ -14,20 +14,16 @@ Step = Dispatch | HostPart
 class Change:
     """The fewest kernels and parts of both variants that compute the same operators."""
 
+    # Indices in the model file; none for kernels that the compiler added.
     operators: tuple[int, ...]
-    """Indices in the model file; none for kernels that the compiler added."""
+    # What they compute in the variant of the report, or else in the other one.
     labels: tuple[str, ...]
-    """What they compute in the variant of the report, or else in the other one."""
-    state: str
-    """"same", "changed", "added" or "removed"."""
-    count_before: int
-    """Kernels and parts."""
+    state: str  # "same", "changed", "added" or "removed".
+    count_before: int  # Kernels and parts.
     count_now: int
-    bytes_before: int
-    """Read and written by the kernels."""
+    bytes_before: int  # Read and written by the kernels.
     bytes_now: int
-    dispatches: tuple[int, ...]
-    """The kernels of the report's variant, by dispatch."""
+    dispatches: tuple[int, ...]  # The kernels of the report's variant, by dispatch.
 
 
 @dataclass(frozen=True)

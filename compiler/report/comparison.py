@@ -21,10 +21,8 @@ Item = TypeVar("Item", bound=Computing)
 class Group(Generic[Item]):
     """The fewest items of both sides that compute the same operators."""
 
-    operators: tuple[int, ...]
-    """In ascending order; none for items that the compiler added."""
-    now: list[tuple[int, Item]]
-    """With their positions."""
+    operators: tuple[int, ...]  # In ascending order; none for items that the compiler added.
+    now: list[tuple[int, Item]]  # With their positions.
     before: list[tuple[int, Item]]
 
 
@@ -47,15 +45,13 @@ def grouped(now: Sequence[Item], before: Sequence[Item]) -> Iterator[Group[Item]
 class Compared:
     """The fewest kernels of both profiles that compute the same operators."""
 
+    # Indices in the model file; none for kernels that the compiler added.
     operators: tuple[int, ...]
-    """Indices in the model file; none for kernels that the compiler added."""
-    labels: tuple[str, ...]
-    """What they compute in the profile of the report."""
-    before_ms: float
-    """In the profile compared with."""
+    labels: tuple[str, ...]  # What they compute in the profile of the report.
+    before_ms: float  # In the profile compared with.
     now_ms: float
+    # The kernels of the report's profile, by dispatch; parts on the host are not listed.
     dispatches: tuple[int, ...]
-    """The kernels of the report's profile, by dispatch; parts on the host are not listed."""
 
 
 def compare(now: Profile, before: Profile) -> list[Compared]:

@@ -12,30 +12,23 @@ from typing import NamedTuple
 from ...runtime.plan.records import Argument, PlacedTensor, Plan, Region
 from ..emit.facts import overlap
 
-Place = tuple[Region, int]
-"""A buffer: its region, and the number of the input, output or variable."""
+Place = tuple[Region, int]  # A buffer: its region, and the number of the input, output or variable.
 
+# What the nodes for a model's own buffers are named, each followed by a number.
 NAMES = {Region.INPUT: "input", Region.OUTPUT: "output", Region.STATE: "variable"}
-"""What the nodes for a model's own buffers are named, each followed by a number."""
 
 
 @dataclass(frozen=True)
 class Step:
     """A dispatch, or a part on LiteRT or in Python."""
 
-    kind: str
-    """dispatch or part."""
-    index: int
-    """Which of its kind it is."""
-    number: int
-    """The number of dispatches before it."""
-    reads: tuple[Argument, ...]
-    """What it reads on the device, weights not included."""
+    kind: str  # dispatch or part.
+    index: int  # Which of its kind it is.
+    number: int  # The number of dispatches before it.
+    reads: tuple[Argument, ...]  # What it reads on the device, weights not included.
     writes: tuple[Argument, ...]
-    received: tuple[int, ...] = ()
-    """The host tensors that a part reads in host memory."""
-    returned: tuple[int, ...] = ()
-    """The host tensors that a part leaves in host memory."""
+    received: tuple[int, ...] = ()  # The host tensors that a part reads in host memory.
+    returned: tuple[int, ...] = ()  # The host tensors that a part leaves in host memory.
 
     @property
     def name(self) -> str:
@@ -46,8 +39,7 @@ class Step:
 class Edge(NamedTuple):
     source: str
     target: str
-    shape: tuple[int, ...] | None
-    """The shape of the tensor; None if the plan does not list it."""
+    shape: tuple[int, ...] | None  # The shape of the tensor; None if the plan does not list it.
 
 
 def steps(plan: Plan) -> Iterator[Step]:

@@ -22,8 +22,7 @@ from ..tools.explain import ImplementationChoice, explain
 from ..version import compiler_version
 from .graphs import FileGraph, file_graph
 
-EVENT = {"pass", "applied", "operators", "reason"}
-"""Fields of each rewrite in a plan."""
+EVENT = {"pass", "applied", "operators", "reason"}  # Fields of each rewrite in a plan.
 
 
 def options_of(plan: Plan) -> dict[str, Any]:
@@ -65,12 +64,11 @@ def _notes(plan: Plan, field: str) -> Any:
 @dataclass(frozen=True)
 class Decisions:
     graph: FileGraph
+    # By the indices in the model file of the operators that a kernel computes.
     chosen: dict[tuple[int, ...], list[ImplementationChoice]]
-    """By the indices in the model file of the operators that a kernel computes."""
-    fallback: dict[int, Finding]
-    """Why operators run on LiteRT, by their index."""
+    fallback: dict[int, Finding]  # Why operators run on LiteRT, by their index.
+    # Why some of this may differ from what was compiled, or is missing; "" if nothing does.
     note: str = ""
-    """Why some of this may differ from what was compiled, or is missing; "" if nothing does."""
 
 
 def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:

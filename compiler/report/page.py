@@ -10,18 +10,17 @@ from markupsafe import Markup
 
 FOLDER = files(__package__)
 
-LIBRARIES = ("dagre", "cytoscape")
-"""The libraries in `vendor`: each a script and its licence."""
+LIBRARIES = ("dagre", "cytoscape")  # The libraries in `vendor`: each a script and its licence.
 
+# The style sheets in `web/styles`, in order.
 STYLES = ("theme", "layout", "tables", "graph", "details", "memory")
-"""The style sheets in `web/styles`, in order."""
 
+# The scripts in `web/scripts`, in order: each may use those before it.
 SCRIPTS = (
     *("data", "format", "selection", "elements", "table", "heat", "blocks", "layout", "drawing"),
     *("outline", "details", "graph", "kernels", "memory", "rewrites", "changes", "comparison"),
     *("model", "tabs"),
 )
-"""The scripts in `web/scripts`, in order: each may use those before it."""
 
 
 def page(contents: dict[str, Any]) -> str:

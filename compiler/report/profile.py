@@ -17,17 +17,12 @@ Finite = Annotated[float, Form("finite number", isfinite)]
 class Time:
     """The time of one dispatch, or of one part on the host."""
 
-    label: str
-    """What it computes, for display."""
-    operators: tuple[int, ...]
-    """Indices in the model file of the operators it computes."""
+    label: str  # What it computes, for display.
+    operators: tuple[int, ...]  # Indices in the model file of the operators it computes.
     ms: Finite
-    roofline: Finite | None = None
-    """The share of the device's roofline that a kernel reaches."""
-    copy_in_ms: Finite = 0.0
-    """Of the copies before a part."""
-    copy_out_ms: Finite = 0.0
-    """Of those after it."""
+    roofline: Finite | None = None  # The share of the device's roofline that a kernel reaches.
+    copy_in_ms: Finite = 0.0  # Of the copies before a part.
+    copy_out_ms: Finite = 0.0  # Of those after it.
 
     @property
     def whole_ms(self) -> float:
@@ -42,14 +37,10 @@ class Profile:
     model: str
     device: str
     target: str
-    profile: str
-    """Name of the device profile it was compiled for."""
-    median_ms: Finite
-    """A whole run, including the copies of inputs and outputs."""
-    kernels: tuple[Time, ...]
-    """In the order of the dispatches."""
-    fallback: tuple[Time, ...]
-    """Of the parts on the host, in their order."""
+    profile: str  # Name of the device profile it was compiled for.
+    median_ms: Finite  # A whole run, including the copies of inputs and outputs.
+    kernels: tuple[Time, ...]  # In the order of the dispatches.
+    fallback: tuple[Time, ...]  # Of the parts on the host, in their order.
     path: Path = Path()
 
 

@@ -9,6 +9,7 @@ from pygments.token import Comment, Keyword, Literal, Name
 
 from ...runtime.cache.variant import Variant
 
+# The CSS class of each kind of token that has a colour; the first that fits counts.
 CLASSES = (
     (Comment.Preproc, "sp"),
     (Comment, "sc"),
@@ -19,7 +20,6 @@ CLASSES = (
     (Literal.Number, "sn"),
     (Literal.String, "ss"),
 )
-"""The CSS class of each kind of token that has a colour; the first that fits counts."""
 
 
 def highlighted_sources(variant: Variant) -> dict[str, str]:

@@ -62,14 +62,15 @@ from .recognize.recognize_rotation import recognize_rotation
 from .recognize.recognize_softmax import recognize_softmax
 from .rewrite import Pass
 
+# Afterwards every shape is known, and every value that follows from constants is a constant.
 CANONICALIZE: tuple[Pass, ...] = (
     inline_subgraphs,
     infer_and_fold,
     resolve_control_flow,
     eliminate_dead_code,
 )
-"""Afterwards every shape is known, and every value that follows from constants is a constant."""
 
+# Afterwards each operator does one thing, and every operator has an implementation.
 DECOMPOSE: tuple[Pass, ...] = (
     resolve_variables,
     widen_halves,
@@ -80,8 +81,8 @@ DECOMPOSE: tuple[Pass, ...] = (
     decompose_operators,
     fold_constants,
 )
-"""Afterwards each operator does one thing, and every operator has an implementation."""
 
+# Afterwards transposes and reshapes are as few as possible, and nothing is computed twice.
 LAYOUT: tuple[Pass, ...] = (
     turn_second_matrix,
     keep_reduced_axes,
@@ -101,8 +102,8 @@ LAYOUT: tuple[Pass, ...] = (
     eliminate_common_subexpressions,
     quantize_before_moves,
 )
-"""Afterwards transposes and reshapes are as few as possible, and nothing is computed twice."""
 
+# Afterwards common patterns of several operators are single operators.
 RECOGNIZE: tuple[Pass, ...] = (
     recognize_normalization,
     normalize_groups,
@@ -112,8 +113,8 @@ RECOGNIZE: tuple[Pass, ...] = (
     multiply_from_left,
     dilate_conv,
 )
-"""Afterwards common patterns of several operators are single operators."""
 
+# Afterwards arithmetic on constants is folded into weights, biases and attributes.
 FOLD: tuple[Pass, ...] = (
     concat_to_pad,
     fold_pad_into_conv,
@@ -126,8 +127,8 @@ FOLD: tuple[Pass, ...] = (
     pool_to_mean,
     fold_constants,
 )
-"""Afterwards arithmetic on constants is folded into weights, biases and attributes."""
 
+# Afterwards each operator is one kernel.
 FUSE: tuple[Pass, ...] = (
     join_projections,
     join_rotations,
@@ -148,8 +149,8 @@ FUSE: tuple[Pass, ...] = (
     fuse_depthwise,
     lower_to_winograd,
 )
-"""Afterwards each operator is one kernel."""
 
+# The rewrites of each stage, in the order in which they run.
 STAGES: Mapping[str, tuple[Pass, ...]] = {
     "canonicalize": CANONICALIZE,
     "decompose": DECOMPOSE,
@@ -159,9 +160,8 @@ STAGES: Mapping[str, tuple[Pass, ...]] = {
     "fold": FOLD,
     "fuse": (*FUSE, store_integers),
 }
-"""The rewrites of each stage, in the order in which they run."""
 
 PIPELINE = tuple(each for passes in STAGES.values() for each in passes)
 
+# Everything that runs after the graph is partitioned between the device and LiteRT.
 LOWER = PIPELINE[len(CANONICALIZE) :]
-"""Everything that runs after the graph is partitioned between the device and LiteRT."""

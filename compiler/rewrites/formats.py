@@ -18,8 +18,7 @@ from ..ops import OPS
 from ..ops.centered import FROM_CENTERED
 from ..ops.read_picture import ADD_ALPHA, READ_PICTURE
 
-Formats = Sequence[tuple[str, str]]
-"""Names of inputs or outputs with their formats."""
+Formats = Sequence[tuple[str, str]]  # Names of inputs or outputs with their formats.
 
 
 def apply_formats(graph: Graph, inputs: Formats, outputs: Formats) -> None:

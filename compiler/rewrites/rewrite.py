@@ -36,8 +36,8 @@ class Attempt(NamedTuple):
     declined: str | None = None
 
 
+# A rewrite of a whole graph, which learns of each attempt whether to change the graph.
 Attempts = Generator[Attempt, bool | None, None]
-"""A rewrite of a whole graph, which learns of each attempt whether to change the graph."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,16 @@ class Pass:
     """A rewrite as the pipeline runs it."""
 
     name: str
+    # Rewrites a graph in place (PassError if the result is invalid: a bug in tflgpu).
     run: Callable[[Graph, Target], list[Event]]
-    """Rewrites a graph in place (PassError if the result is invalid: a bug in tflgpu)."""
-    required: bool = False
-    """Whether later stages rely on it, so that it cannot be disabled."""
+    required: bool = False  # Whether later stages rely on it, so that it cannot be disabled.
 
     def __call__(self, graph: Graph, target: Target) -> list[Event]:
         return self.run(graph, target)
 
 
+# Why a rewrite would be wrong or pointless for operators that match; None if it was applied.
 ChainFunction = Callable[..., str | None]
-"""Why a rewrite would be wrong or pointless for operators that match; None if it was applied."""
 GraphFunction = Callable[[Graph, Target], Attempts]
 
 

@@ -17,8 +17,8 @@ from ..ops.elementwise import ELEMENTWISE
 from ..target import Target
 from ..tflite_schema import OWN_PREFIX
 
+# Types of constants, such as axes and sizes, that any operator may have.
 _WIDE = frozenset([*FLOATS, *INTEGERS, "bool"])
-"""Types of constants, such as axes and sizes, that any operator may have."""
 
 _ADVICE_BY_TYPE = {
     "string": "split the model after the operators on strings, and pass in their numeric results",
@@ -34,10 +34,8 @@ MORE_BUFFERS = "if the device has more, choose a profile with a larger max_argum
 class Candidates:
     """The implementations that support an operator, and why the others do not."""
 
-    implementations: tuple[Implementation, ...]
-    """Best first."""
-    unsupported: tuple[tuple[str, str], ...]
-    """(name, reason) of each other implementation."""
+    implementations: tuple[Implementation, ...]  # Best first.
+    unsupported: tuple[tuple[str, str], ...]  # (name, reason) of each other implementation.
 
 
 def candidates(op: Op, target: Target, lowered: bool = False) -> Candidates:

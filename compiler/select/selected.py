@@ -15,13 +15,10 @@ class Selected:
     """A rewritten graph with an implementation per operator and a storage per tensor."""
 
     graph: Graph
-    choice: Choice
-    """The implementation chosen for each operator, conversions included."""
-    storages: Mapping[Tensor, str]
-    """The storage of each tensor that is not a constant."""
+    choice: Choice  # The implementation chosen for each operator, conversions included.
+    storages: Mapping[Tensor, str]  # The storage of each tensor that is not a constant.
     operators: int
+    # Implementations of each operator, conversions not included.
     candidates: Mapping[Op, Candidates] = field(default_factory=dict)
-    """Implementations of each operator, conversions not included."""
-    events: Sequence[Event] = ()
-    """Rewrites applied and declined."""
+    events: Sequence[Event] = ()  # Rewrites applied and declined.
     fallback: tuple[Finding, ...] = ()

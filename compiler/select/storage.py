@@ -18,24 +18,22 @@ from ..ops.centered import FROM_CENTERED
 from ..target import Target
 from .legality import Candidates
 
-LAUNCH_BYTES = 1 << 15
-"""The cost of one more launch, in bytes of memory traffic."""
+LAUNCH_BYTES = 1 << 15  # The cost of one more launch, in bytes of memory traffic.
 
+# Operators, and names of their implementations that will most likely be replaced by views.
 Superfluous = frozenset[tuple[Op, str]]
-"""Operators, and names of their implementations that will most likely be replaced by views."""
 
-SWEEPS = 8
-"""Most rounds of improvement of a region."""
+SWEEPS = 8  # Most rounds of improvement of a region.
 
+# Which implementations a search starts with; the first of all where an operator has none such.
 STARTS: tuple[Callable[[Implementation], bool], ...] = (
     lambda kernel: kernel.writes == SLICED,
     lambda kernel: kernel.writes == LINEAR,
     lambda kernel: LINEAR in (kernel.reads, kernel.writes),
 )
-"""Which implementations a search starts with; the first of all where an operator has none such."""
 
+# Share of the bytes that a later start must save: it has fewer slices, of which most views are.
 SAVING = 0.05
-"""Share of the bytes that a later start must save: it has fewer slices, of which most views are."""
 
 Choice = dict[Op, Implementation]
 

@@ -12,8 +12,8 @@ from ..rewrites.quantized.lower_quantized import is_quantized
 from ..target import Target
 from .legality import finding
 
+# Types that no kernel reads or writes; operators connected by them are decomposed together.
 INNER_TYPES = frozenset(["complex64", "int4", "variant"])
-"""Types that no kernel reads or writes; operators connected by them are decomposed together."""
 
 
 def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:

@@ -17,8 +17,7 @@ from .work_groups import choose_group, explain_group
 class Sizes:
     """What can be tuned about an operator's kernels."""
 
-    tile: TileShape | None
-    """The tile of a work-item; None if the kernel has none."""
+    tile: TileShape | None  # The tile of a work-item; None if the kernel has none.
     groups: tuple[WorkGroup, ...]
 
 

@@ -32,8 +32,7 @@ class Timing:
 
     sizes: Sizes
     seconds: float
-    before: float
-    """Time with the profile's sizes; infinite if the device rejects them."""
+    before: float  # Time with the profile's sizes; infinite if the device rejects them.
 
 
 @dataclass

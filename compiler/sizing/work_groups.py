@@ -8,11 +8,10 @@ from math import log2, prod
 from ..ops.base.launch import Grid, Launch, WorkGroup
 from ..target import Target
 
-WASTE = 1.25
-"""Most work-items that a tuned group may start per work-item of the grid."""
+WASTE = 1.25  # Most work-items that a tuned group may start per work-item of the grid.
 
+# Share of lanes that is worth as much as loading weights once for all work-items of a warp.
 SPLIT_WARP = 0.25
-"""Share of lanes that is worth as much as loading weights once for all work-items of a warp."""
 
 
 def budget(launch: Launch, target: Target) -> int:

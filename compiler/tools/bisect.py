@@ -14,12 +14,11 @@ from .comparison import Comparison
 
 @dataclass(frozen=True)
 class Culprit:
+    # The first rewrite with which the results differ; None if they differ without any.
     rewrite: str | None
-    """The first rewrite with which the results differ; None if they differ without any."""
-    runs: int
-    """Number of compilations."""
+    runs: int  # Number of compilations.
+    # The first tensor that differs without any optional rewrite, if LiteRT shows it.
     departure: Comparison | None = None
-    """The first tensor that differs without any optional rewrite, if LiteRT shows it."""
 
     def __str__(self) -> str:
         if self.rewrite is None:

@@ -21,17 +21,16 @@ from ..telling import Progress, silent
 from .comparison import Comparison
 from .nearest import Asked, Result, against_litert
 
+# Returns the arrays for a model's inputs, by name.
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
-"""Returns the arrays for a model's inputs, by name."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    outputs: tuple[Comparison, ...]
-    """In the model's order."""
+    outputs: tuple[Comparison, ...]  # In the model's order.
+    # Constants that are folded, then intermediate tensors in the order of dispatch, if they were
+    # compared.
     layers: tuple[Comparison, ...] = ()
-    """Constants that are folded, then intermediate tensors in the order of dispatch, if they were
-    compared."""
 
     @property
     def ok(self) -> bool:

@@ -9,13 +9,11 @@ import numpy as np
 
 from ..ir import Array
 
+# Allowed error by precision, relative to the largest absolute value in the tensor or to 1.
 TOLERANCES = {"f32": 1e-4, "f32_f16": 1e-2, "f16": 1e-2}
-"""Allowed error by precision, relative to the largest absolute value in the tensor or to 1."""
 
-QUANTA = 3
-"""Steps by which any quantized value may differ."""
-OUTLIERS = 0.01
-"""Share of the quantized values that may differ by more than one step."""
+QUANTA = 3  # Steps by which any quantized value may differ.
+OUTLIERS = 0.01  # Share of the quantized values that may differ by more than one step.
 
 
 @dataclass(frozen=True)
@@ -23,24 +21,21 @@ class Comparison:
     """One tensor compared with what is expected: LiteRT's, or that of the kernel before an edit."""
 
     name: str
-    max_error: float
-    """Largest absolute difference; infinite if the two cannot be compared."""
-    tolerance: float
-    """Largest absolute difference allowed."""
-    problem: str = ""
-    """Any other difference, such as in shape; "" if there is none."""
+    max_error: float  # Largest absolute difference; infinite if the two cannot be compared.
+    tolerance: float  # Largest absolute difference allowed.
+    problem: str = ""  # Any other difference, such as in shape; "" if there is none.
+    # Label of the dispatch that computes it, or the operator that is folded, if all tensors are
+    # compared.
     label: str = ""
-    """Label of the dispatch that computes it, or the operator that is folded, if all tensors are
-    compared."""
 
+    # LiteRT's kernels that it is compared with: those whose result is nearest.
     kernels: str = "XNNPACK"
-    """LiteRT's kernels that it is compared with: those whose result is nearest."""
+    # The largest difference from each of LiteRT's sets of kernels, if all were asked.
     errors: Mapping[str, float] = field(default_factory=dict)
-    """The largest difference from each of LiteRT's sets of kernels, if all were asked."""
+    # How far LiteRT's results are from one another, where that is what makes it right.
     spread: float = 0.0
-    """How far LiteRT's results are from one another, where that is what makes it right."""
+    # Whether they are so only where the model's numbers differ in their last bits.
     last_bits: bool = False
-    """Whether they are so only where the model's numbers differ in their last bits."""
 
     @property
     def ok(self) -> bool:

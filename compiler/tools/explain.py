@@ -22,17 +22,13 @@ from ..telling import Progress
 class ImplementationChoice:
     """The implementation chosen for an operator, and which ones were passed over."""
 
-    operators: tuple[Origin, ...]
-    """The operators of the model file that it computes."""
+    operators: tuple[Origin, ...]  # The operators of the model file that it computes.
     implementation: str
-    others: tuple[str, ...]
-    """Names of others that can compute them, which would move more bytes."""
-    unsupported: tuple[tuple[str, str], ...]
-    """Name of each one that cannot, and why."""
-    arithmetic: str
-    """"half" if it multiplies and adds in half precision, "single" if not."""
+    others: tuple[str, ...]  # Names of others that can compute them, which would move more bytes.
+    unsupported: tuple[tuple[str, str], ...]  # Name of each one that cannot, and why.
+    arithmetic: str  # "half" if it multiplies and adds in half precision, "single" if not.
+    # Why each of its kernels has its tile and work-group, with the estimate behind it.
     sizes: tuple[str, ...]
-    """Why each of its kernels has its tile and work-group, with the estimate behind it."""
 
 
 def implementation_choices(
@@ -66,16 +62,13 @@ def implementation_choices(
 @dataclass(frozen=True)
 class Explanation:
     profile: str
-    operators: int
-    """Number of operators in the model file; 0 if it cannot be read so far."""
-    events: tuple[Event, ...]
-    """Rewrites and views applied and declined."""
+    operators: int  # Number of operators in the model file; 0 if it cannot be read so far.
+    events: tuple[Event, ...]  # Rewrites and views applied and declined.
+    # Operators that cannot run. If there are any, `choices` is empty.
     findings: tuple[Finding, ...]
-    """Operators that cannot run. If there are any, `choices` is empty."""
     choices: tuple[ImplementationChoice, ...]
     fallback: tuple[Finding, ...] = ()
-    no_half: str = ""
-    """Why precision="f16" computes in single precision; "" if it does not."""
+    no_half: str = ""  # Why precision="f16" computes in single precision; "" if it does not.
 
 
 def dump_to(folder: Path) -> Observer:

@@ -23,8 +23,7 @@ from ..ir import Array
 from ..litert.child import Output
 from .comparison import Comparison, compare
 
-Asked = Mapping[str, Output]
-"""What LiteRT computes, by the tensors' names."""
+Asked = Mapping[str, Output]  # What LiteRT computes, by the tensors' names.
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,11 @@ class Result:
     """What a compiled model computes, or has computed beforehand."""
 
     name: str
-    value: Array
-    """Integers may also be floats less their zero point, as kernels compute with them."""
-    label: str = ""
-    """As `Comparison.label`."""
+    value: Array  # Integers may also be floats less their zero point, as kernels compute with them.
+    label: str = ""  # As `Comparison.label`.
 
 
-COPIES = 4
-"""Copies of a model with other last bits that LiteRT runs."""
+COPIES = 4  # Copies of a model with other last bits that LiteRT runs.
 
 
 def against_litert(

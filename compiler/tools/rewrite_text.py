@@ -16,8 +16,7 @@ from ..rewrites.rewrite import check
 from ..side_file import read_text
 from ..target import Target
 
-TEXT = ".txt"
-"""The suffix of files that hold a graph as text."""
+TEXT = ".txt"  # The suffix of files that hold a graph as text.
 
 
 def rewritten(

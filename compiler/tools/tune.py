@@ -39,14 +39,11 @@ from ..target import Target
 from ..telling import Progress, silent
 from ..trial_input import trial_input
 
-TABLES = "tuning"
-"""The folder in a cache with the tables of devices."""
-BATCH = 8
-"""Sizes compiled and timed together."""
-REPEATS = 9
-"""Runs of a batch, of which the median counts."""
+TABLES = "tuning"  # The folder in a cache with the tables of devices.
+BATCH = 8  # Sizes compiled and timed together.
+REPEATS = 9  # Runs of a batch, of which the median counts.
+# Time relative to the best so far below which a size is considered faster rather than lucky.
 GAIN = 0.95
-"""Time relative to the best so far below which a size is considered faster rather than lucky."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +59,11 @@ class _Subject:
 
 @dataclass(frozen=True)
 class Found:
-    label: str
-    """The operators of the model that the kernel computes."""
-    timing: Timing | None
-    """None if there is only one choice of sizes, or none runs."""
-    done: int
-    """Kernels searched so far, of `total`."""
+    label: str  # The operators of the model that the kernel computes.
+    timing: Timing | None  # None if there is only one choice of sizes, or none runs.
+    done: int  # Kernels searched so far, of `total`.
     total: int
-    seconds_left: float
-    """For the rest, if each takes as long as those before."""
+    seconds_left: float  # For the rest, if each takes as long as those before.
 
 
 def table_path(cache: Path, options: Options) -> Path:

@@ -49,8 +49,7 @@ def fitted(
     return found
 
 
-_ON_HOST = 1
-"""DLPack's kDLCPU."""
+_ON_HOST = 1  # DLPack's kDLCPU.
 
 
 def host_array(info: TensorInfo, value: Any, writes: bool) -> Array:

@@ -17,17 +17,15 @@ from ..plan.records import Region
 from ..plan.storage import region_size
 from ..startup import DRIVER_PROCESS
 
-Arrays = Mapping[int, Array]
-"""Arrays of inputs or outputs, by their index in the model."""
+Arrays = Mapping[int, Array]  # Arrays of inputs or outputs, by their index in the model.
 
 
 @dataclass(eq=False)
 class Run:
-    marker: Marker
-    """At its end."""
+    marker: Marker  # At its end.
     targets: Arrays
+    # Whether it is done, outputs included, or has failed. Any thread may read it.
     settled: bool = False
-    """Whether it is done, outputs included, or has failed. Any thread may read it."""
     error: Exception | None = None
 
 

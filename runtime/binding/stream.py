@@ -15,8 +15,7 @@ from .host import check_bindable
 from .slot import Slot
 from .submitted import SubmittedRun
 
-Pick = Callable[[Any], Execution]
-"""Returns the execution for the shapes of a frame."""
+Pick = Callable[[Any], Execution]  # Returns the execution for the shapes of a frame.
 
 
 def stream(

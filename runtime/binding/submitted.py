@@ -10,11 +10,10 @@ from ..execution import Execution
 from ..shown import one_line
 from .slot import Run, Slot
 
-Bound = TypeVar("Bound")
-"""The type of what is bound to outputs."""
+Bound = TypeVar("Bound")  # The type of what is bound to outputs.
 
+# Seconds between two looks at a run that is waited for with a timeout, at first and in the end.
 _SHORTEST, _LONGEST = 2e-5, 1e-3
-"""Seconds between two looks at a run that is waited for with a timeout, at first and in the end."""
 
 
 class SubmittedRun(Generic[Bound]):

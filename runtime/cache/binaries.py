@@ -25,15 +25,11 @@ from .variant import check_unchanged_since
 BINARIES = "binaries"
 MAGIC = b"tflgpub\n"
 FORMAT_VERSION = 2
+# Magic, version, digest of everything after the header, size of the key.
 HEADER = struct.Struct("<8sI32sI")
-"""Magic, version, digest of everything after the header, size of the key."""
-LARGEST_BINARY = 1 << 30
-"""Bytes."""
-LOCK_SECONDS = 10
-"""How long to wait for another process that is changing the variant."""
-
-_COUNTS = struct.Struct("<II")
-"""Of programs and kernels."""
+LARGEST_BINARY = 1 << 30  # Bytes.
+LOCK_SECONDS = 10  # How long to wait for another process that is changing the variant.
+_COUNTS = struct.Struct("<II")  # Of programs and kernels.
 
 
 def device_key(info: DeviceInfo) -> str:

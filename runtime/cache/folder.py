@@ -32,13 +32,9 @@ if TYPE_CHECKING:
 
     from ..launch.device import Device
 
-ATTEMPTS = 5
-"""How often to read a cache that another process is changing."""
-PAUSE = 0.02
-"""Seconds between attempts; replacing a folder takes a fraction of that."""
-
-SHOWN_DIGITS = 12
-"""Digits of a fingerprint that lists show, enough to tell models apart."""
+ATTEMPTS = 5  # How often to read a cache that another process is changing.
+PAUSE = 0.02  # Seconds between attempts; replacing a folder takes a fraction of that.
+SHOWN_DIGITS = 12  # Digits of a fingerprint that lists show, enough to tell models apart.
 
 _FINGERPRINT_START = re.compile(r"[0-9a-f]{4,64}\Z")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}\Z")

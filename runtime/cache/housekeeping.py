@@ -27,17 +27,13 @@ from .variant import PLAN, WEIGHTS, edited_kernels, read_plan, read_variant
 @dataclass(frozen=True)
 class Entry:
     folder: Path
-    model: str
-    """The model file's name; empty if the plan is damaged."""
-    choices: int
-    """The number of choices of input shapes that it was compiled for."""
-    size: int
-    """Bytes of all its files."""
-    binaries: int
-    """The number of devices with stored binaries."""
+    model: str  # The model file's name; empty if the plan is damaged.
+    choices: int  # The number of choices of input shapes that it was compiled for.
+    size: int  # Bytes of all its files.
+    binaries: int  # The number of devices with stored binaries.
     edited: tuple[str, ...]
+    # When it was last loaded, if the file system records that, or else written (Unix time).
     used: float
-    """When it was last loaded, if the file system records that, or else written (Unix time)."""
 
 
 def entries(cache: Path) -> list[Entry]:

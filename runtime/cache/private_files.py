@@ -26,8 +26,7 @@ _OPEN_FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 
-ATTEMPTS = 20
-"""How often a folder is made anew that other processes prune meanwhile."""
+ATTEMPTS = 20  # How often a folder is made anew that other processes prune meanwhile.
 
 
 def make_private(folder: Path) -> None:

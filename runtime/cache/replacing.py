@@ -12,16 +12,14 @@ from ..errors import PlanError
 from .folder import lock
 from .private_files import check_private, make_private, sync_folder
 
+# How often to change a folder that another process removes meanwhile, each time after a pause.
 ATTEMPTS = 100
-"""How often to change a folder that another process removes meanwhile, each time after a pause."""
-PAUSE = 0.001
-"""Seconds of the first pause; each is longer than the one before by as much."""
+PAUSE = 0.001  # Seconds of the first pause; each is longer than the one before by as much.
 
+# What happens while a process that prunes the cache removes the model's folder, with its locks.
+#
+# Taking a lock creates that folder; it fails with EEXIST if the folder is there and then is not.
 REMOVED_MEANWHILE = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
-"""What happens while a process that prunes the cache removes the model's folder, with its locks.
-
-Taking a lock creates that folder; it fails with EEXIST if the folder is there and then is not.
-"""
 
 
 def change_folder(folder: Path, change: Callable[[], None]) -> None:

@@ -22,29 +22,24 @@ PLAN = "plan.tflgpu"
 WEIGHTS = "weights.bin"
 KERNELS = "kernels"
 FALLBACK = "fallback"
+# The folder with the plan as it was compiled, and with the kernels that edits have changed.
 ORIGINALS = "originals"
-"""The folder with the plan as it was compiled, and with the kernels that edits have changed."""
-LARGEST_TEXT = 1 << 28
-"""Bytes of a plan or a kernel."""
-LARGEST_PART = (1 << 31) - 1
-"""Bytes of the model of a part on LiteRT."""
+LARGEST_TEXT = 1 << 28  # Bytes of a plan or a kernel.
+LARGEST_PART = (1 << 31) - 1  # Bytes of the model of a part on LiteRT.
 
 
 @dataclass(frozen=True)
 class Variant:
     """One compiled model, read from its folder. Its plan is valid."""
 
-    folder: Path
-    """With the plan, its kernels and its parts."""
+    folder: Path  # With the plan, its kernels and its parts.
     plan: Plan
-    weights: Weights
-    """The content of weights.bin, which may not have been checked yet."""
-    parts: Mapping[str, bytes]
-    """The models of the parts on LiteRT, by `HostPart.file`."""
+    weights: Weights  # The content of weights.bin, which may not have been checked yet.
+    parts: Mapping[str, bytes]  # The models of the parts on LiteRT, by `HostPart.file`.
+    # The folder that is written and locked as a whole; `folder` unless that is of a choice.
     whole: Path
-    """The folder that is written and locked as a whole; `folder` unless that is of a choice."""
+    # Sources to compile instead of those in the folder, by `Kernel.file`.
     texts: Mapping[str, str] | None = None
-    """Sources to compile instead of those in the folder, by `Kernel.file`."""
 
     def check(self) -> None:
         """PlanError if weights or kernels are damaged, or those for other choices."""
@@ -151,17 +146,17 @@ def check_text(name: str, text: str) -> None:
             raise PlanError(f"{name} includes another file, which no kernel needs")
 
 
+# Ends of lines that a preprocessor joins with the next: none, and without and with trigraphs.
 _JOINED = tuple(
     re.compile(rf"({end})[ \t\f\v]*(\r\n|\r|\n)") for end in (r"(?!)", r"\\", r"\\|\?\?/")
 )
-"""Ends of lines that a preprocessor joins with the next: none, and without and with trigraphs."""
 
+# A comment, whatever stands above it; with */ it may be the end of another one.
 _COMMENTED = re.compile(r"^[ \t]*//(?![^\r\n]*\*/)[^\r\n]*", re.MULTILINE)
-"""A comment, whatever stands above it; with */ it may be the end of another one."""
 
 _SPACE = r"(?:\s|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*"
+# A directive that copies another file of this machine into a source.
 _INCLUDES = re.compile(rf"(#|%:|\?\?=){_SPACE}(include|import|embed)")
-"""A directive that copies another file of this machine into a source."""
 
 
 class Weights:

@@ -10,11 +10,10 @@ import sys
 from importlib import import_module
 from typing import Any, NoReturn
 
-INTERRUPTED = 130
-"""The exit code of a program that Ctrl-C ends: 128 and the number of SIGINT."""
+INTERRUPTED = 130  # The exit code of a program that Ctrl-C ends: 128 and the number of SIGINT.
 
+# New objects after which garbage is looked for; importing and compiling make few that are.
 GARBAGE = 50_000
-"""New objects after which garbage is looked for; importing and compiling make few that are."""
 
 
 def _quit(number: int, frame: Any) -> NoReturn:

@@ -11,12 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 10.0
-"""Seconds that a driver may take for a try, if other programs leave it a core."""
-MOST = 6
-"""Times as long on a machine with as many programs for each core."""
+PATIENCE = 10.0  # Seconds that a driver may take for a try, if other programs leave it a core.
+MOST = 6  # Times as long on a machine with as many programs for each core.
+# Seconds for which it is remembered that a driver took longer: so it does on a busy machine.
 TRUSTED = 24 * 3600.0
-"""Seconds for which it is remembered that a driver took longer: so it does on a busy machine."""
 
 
 class Attempt:

@@ -19,22 +19,18 @@ class CallersMemory:
     """Device memory of the caller, which lives as long as `owner`."""
 
     library: str
-    kind: str
-    """The class of the object, such as pyopencl.Buffer."""
+    kind: str  # The class of the object, such as pyopencl.Buffer.
     owner: Any
+    # A cl_mem, the address of shared virtual memory, or OpenGL's name of a buffer; 0 for wgpu.
     handle: int = 0
-    """A cl_mem, the address of shared virtual memory, or OpenGL's name of a buffer; 0 for wgpu."""
-    size: int = 0
-    """Bytes of the buffer; 0 for a texture."""
+    size: int = 0  # Bytes of the buffer; 0 for a texture.
     shared: bool = False
-    offset: int = 0
-    """The byte of the buffer at which the caller's data starts."""
-    dtype: str | None = None
-    """None for memory without a type."""
+    offset: int = 0  # The byte of the buffer at which the caller's data starts.
+    dtype: str | None = None  # None for memory without a type.
     shape: tuple[int, ...] = ()
     contiguous: bool = True
+    # Whether it is a texture or an image, of `shape` [height, width, channels].
     texture: bool = False
-    """Whether it is a texture or an image, of `shape` [height, width, channels]."""
 
     def mismatch(self, dtype: str, shape: tuple[int, ...], size: int) -> str | None:
         """Why it cannot hold a tensor, of which kernels access `size` bytes; None if it can.
@@ -64,13 +60,10 @@ class CallersMemory:
 class CallersContext:
     """A context of the caller, in which a model is loaded."""
 
-    target: str
-    """The language of the kernels that run in it: opencl, glsl or wgsl."""
-    kind: str
-    """The class of the object, such as pyopencl.Context."""
+    target: str  # The language of the kernels that run in it: opencl, glsl or wgsl.
+    kind: str  # The class of the object, such as pyopencl.Context.
     owner: Any
-    queue: bool
-    """Whether the object is a queue of its context."""
+    queue: bool  # Whether the object is a queue of its context.
 
 
 def is_released(value: Any) -> bool:
@@ -120,12 +113,13 @@ _CONTEXTS = {
     "wgpu.GPUDevice": "wgsl",
 }
 
+# The channels of an image by its order: CL_R, CL_RG and CL_RGBA.
 _CHANNELS = {0x10B0: 1, 0x10B2: 2, 0x10B5: 4}
-"""The channels of an image by its order: CL_R, CL_RG and CL_RGBA."""
+# The dtype of channels by CL_UNORM_INT8, CL_UNSIGNED_INT8, CL_SIGNED_INT32 and CL_FLOAT.
 _CHANNEL_TYPES = {0x10D2: "uint8", 0x10DA: "uint8", 0x10D9: "int32", 0x10DE: "float32"}
-"""The dtype of channels by CL_UNORM_INT8, CL_UNSIGNED_INT8, CL_SIGNED_INT32 and CL_FLOAT."""
+# The dtype of the channels of a texture, by moderngl's name for it.
 _TEXELS = {"f4": "float32", "i4": "int32", "f1": "uint8", "u1": "uint8"}
-"""The dtype of the channels of a texture, by moderngl's name for it."""
+# The channels of a texture and their dtype, by WebGPU's name for its format.
 _FORMATS = {
     f"{name}{bits}{kind}": (channels, dtype)
     for channels, name in ((1, "r"), (2, "rg"), (4, "rgba"))
@@ -134,7 +128,6 @@ _FORMATS = {
         *((32, "float", "float32"), (32, "sint", "int32")),
     )
 }
-"""The channels of a texture and their dtype, by WebGPU's name for its format."""
 
 
 def _array(value: Any) -> dict[str, Any]:
@@ -179,6 +172,7 @@ def _webgpu_texture(value: Any) -> dict[str, Any]:
     return _texture(value.height, value.width, channels, named, 0)
 
 
+# What reads the fields of a `CallersMemory` from an object, by the name of its class or a base.
 _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "pyopencl.Buffer": lambda value: {"handle": value.int_ptr, "size": value.size},
     "pyopencl.PooledBuffer": lambda value: {"handle": value.int_ptr, "size": value.size},
@@ -190,4 +184,3 @@ _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "wgpu.GPUBuffer": lambda value: {"size": value.size},
     "wgpu.GPUTexture": _webgpu_texture,
 }
-"""What reads the fields of a `CallersMemory` from an object, by the name of its class or a base."""

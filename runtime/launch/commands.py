@@ -9,20 +9,17 @@ from ..plan.running import Schedule
 from .device import Buffer, Command, Device, LaunchGrid, Program, Sources
 
 Buffers = Mapping[tuple[Region, int], Buffer]
+# Region, index, offset, size and texel size of an argument.
 _Span = tuple[Region, int, int, int, int]
-"""Region, index, offset, size and texel size of an argument."""
 
 
 @dataclass(frozen=True)
 class Commands:
-    buffers: Buffers
-    """The memory that they work on."""
-    programs: Sequence[Program]
-    """Of `Schedule.kernels`, in that order."""
+    buffers: Buffers  # The memory that they work on.
+    programs: Sequence[Program]  # Of `Schedule.kernels`, in that order.
+    # What to enqueue before each part on LiteRT, and after the last.
     segments: Sequence[Sequence[Command]]
-    """What to enqueue before each part on LiteRT, and after the last."""
-    recorded: Sequence[Sequence[Command]]
-    """The segments as the device has recorded them."""
+    recorded: Sequence[Sequence[Command]]  # The segments as the device has recorded them.
 
 
 def compile_commands(

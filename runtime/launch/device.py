@@ -15,14 +15,11 @@ from ..plan.running import Limits
 from .callers_memory import CallersMemory
 from .fit import unmet
 
-Sources = Mapping[str, str]
-"""The text of each kernel file, by `Kernel.file`."""
-Program = Any
-"""What the driver compiled a kernel to."""
-Buffer = Any
-"""A range of device memory."""
+Sources = Mapping[str, str]  # The text of each kernel file, by `Kernel.file`.
+Program = Any  # What the driver compiled a kernel to.
+Buffer = Any  # A range of device memory.
+# A submission bound to its program and buffers, ready to be enqueued any number of times.
 Command = Any
-"""A submission bound to its program and buffers, ready to be enqueued any number of times."""
 _Handle = TypeVar("_Handle")
 
 
@@ -32,31 +29,25 @@ class DeviceInfo:
 
     name: str
     platform: str
-    version: str
-    """Of the platform: language version and driver, such as OpenCL 3.0 PoCL 3.1."""
+    version: str  # Of the platform: language version and driver, such as OpenCL 3.0 PoCL 3.1.
     driver: str
-    type: str
-    """gpu, accelerator, cpu or other."""
+    type: str  # gpu, accelerator, cpu or other.
     vendor: str
-    vector_width: int
-    """Lanes of the device's native float vectors."""
+    vector_width: int  # Lanes of the device's native float vectors.
+    # What kernels can have at most, and the extensions of OpenCL or features of WebGPU.
     limits: Limits
-    """What kernels can have at most, and the extensions of OpenCL or features of WebGPU."""
-    compute_units: int
-    """0 if the driver does not report it."""
-    unified: bool
-    """Whether the device uses the host's memory."""
-    target: str = "opencl"
-    """The language of the kernels it runs: opencl, glsl or wgsl."""
+    compute_units: int  # 0 if the driver does not report it.
+    unified: bool  # Whether the device uses the host's memory.
+    target: str = "opencl"  # The language of the kernels it runs: opencl, glsl or wgsl.
+    # Instructions of a processor that kernels may use by name, as Linux calls them.
     instructions: tuple[str, ...] = ()
-    """Instructions of a processor that kernels may use by name, as Linux calls them."""
 
     def __str__(self) -> str:
         return f"{self.platform} ({self.version}): {self.name}"
 
 
+# Iterations after which Mesa's renderer on processors ends the loops of a work-item.
 MESA_LOOPS = 65535
-"""Iterations after which Mesa's renderer on processors ends the loops of a work-item."""
 
 
 def loop_limit(renderer: str) -> int:
@@ -75,12 +66,9 @@ class Range(NamedTuple):
 class LaunchGrid(NamedTuple):
     """How a program is launched."""
 
-    items: tuple[int, int, int]
-    """Work-items along each axis."""
-    group: tuple[int, int, int]
-    """Those of a work-group."""
-    barrier: bool
-    """Whether it depends on commands enqueued since the last one with a barrier."""
+    items: tuple[int, int, int]  # Work-items along each axis.
+    group: tuple[int, int, int]  # Those of a work-group.
+    barrier: bool  # Whether it depends on commands enqueued since the last one with a barrier.
 
     @property
     def groups(self) -> tuple[int, int, int]:
@@ -92,8 +80,8 @@ class LaunchGrid(NamedTuple):
 class Marker(Protocol):
     """A point in the order of everything that a device was given to do."""
 
+    # Whether any thread can wait for it; a context may be current on one thread only.
     any_thread: bool
-    """Whether any thread can wait for it; a context may be current on one thread only."""
 
     @property
     def done(self) -> bool:
@@ -114,14 +102,14 @@ class Device(Protocol):
     """
 
     info: DeviceInfo
+    # A block for several calls in a row, which take less time in it. Blocks may be nested.
     calls: AbstractContextManager[Any]
-    """A block for several calls in a row, which take less time in it. Blocks may be nested."""
+    # Whether `download` waits for what was started, rather than for `finish` or a marker.
     downloads_wait: bool = False
-    """Whether `download` waits for what was started, rather than for `finish` or a marker."""
+    # Whether the driver returns binaries; if not, `binary` and `restore` return None.
     has_binaries: bool = False
-    """Whether the driver returns binaries; if not, `binary` and `restore` return None."""
+    # Work-groups to launch a persistent kernel with; 0 if the device runs none.
     resident_groups: int = 0
-    """Work-groups to launch a persistent kernel with; 0 if the device runs none."""
 
     def unsupported_reason(self, plan: Plan) -> str | None:
         """Why the device cannot run a plan; None if it can."""
@@ -228,10 +216,8 @@ class Unusable:
     """A device that does not work, or a driver that does not come as far as to list its devices."""
 
     name: str
-    target: str
-    """The language of the kernels that it would run."""
-    reason: str
-    """What happened when it was tried."""
+    target: str  # The language of the kernels that it would run.
+    reason: str  # What happened when it was tried.
     advice: str
 
     def __str__(self) -> str:

@@ -9,8 +9,7 @@ operator makes of its options and of its inputs' values is left to LiteRT.
 from collections.abc import Iterator
 from typing import Any
 
-OMITTED = -1
-"""The index that stands for an optional operand which an operator does without."""
+OMITTED = -1  # The index that stands for an optional operand which an operator does without.
 
 
 def check_dataflow(content: bytes) -> None:

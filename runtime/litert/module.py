@@ -29,9 +29,9 @@ def _imported() -> ModuleType | ImportError:
     return module
 
 
+# XNNPACK, which computes most of a model by default; LiteRT's own kernels, optimized; or its own
+# plain ones.
 KernelSet = Literal["XNNPACK", "built-in", "reference"]
-"""XNNPACK, which computes most of a model by default; LiteRT's own kernels, optimized; or its own
-plain ones."""
 
 
 def kernel_options(litert: ModuleType, kernels: KernelSet) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from .module import KernelSet, interpreter_module, kernel_options
 Shape = tuple[int, ...]
 
 
+# Shape and dtype of each input, and of each output: None for a shape known only in a run.
 Interface = tuple[list[tuple[Shape, str]], list[tuple[Shape | None, str]]]
-"""Shape and dtype of each input, and of each output: None for a shape known only in a run."""
 
+# An output of a run: its name, shape, dtype, scale and zero point; and its numbers.
 Output = tuple[tuple[str, Shape, str, float, int], Array]
-"""An output of a run: its name, shape, dtype, scale and zero point; and its numbers."""
 
 
 def interface(content: bytes) -> Interface:

@@ -8,10 +8,9 @@ from .drivers import Driver
 from .trials import DeviceTrial, DriverTrial
 
 MODULE = "tflgpu.runtime.opencl.probe"
-NARROWER = (8, 4)
-"""Lanes to try where a device cannot handle those it prefers."""
+NARROWER = (8, 4)  # Lanes to try where a device cannot handle those it prefers.
+# Variables that name the folders from which drivers would answer without compiling.
 CACHES = ("POCL_CACHE_DIR", "CUDA_CACHE_PATH")
-"""Variables that name the folders from which drivers would answer without compiling."""
 
 
 def try_driver(trial: DriverTrial) -> list[tuple[Any, DeviceTrial]]:

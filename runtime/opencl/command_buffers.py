@@ -12,13 +12,13 @@ from .functions import functions_of
 from .library import OpenCLError, OwnedHandles, handles
 
 EXTENSION = "cl_khr_command_buffer"
+# Platforms that never free a program whose kernel was recorded, seen in Intel's 2026.2: half a
+# megabyte a session. A plan for a processor has few launches, which gain nothing from a record.
 LEAKING = frozenset({"Intel(R) OpenCL"})
-"""Platforms that never free a program whose kernel was recorded, seen in Intel's 2026.2: half a
-megabyte a session. A plan for a processor has few launches, which gain nothing from a record."""
 
-_INVALID_VALUE = -30
-"""CL_INVALID_VALUE."""
+_INVALID_VALUE = -30  # CL_INVALID_VALUE.
 _SIZES = POINTER(c_size_t)
+# The result and the parameters of each function.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "clCreateCommandBufferKHR": (c_void_p, c_uint, POINTER(c_void_p), c_void_p, POINTER(c_int)),
     "clCommandNDRangeKernelKHR": (
@@ -29,7 +29,6 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "clEnqueueCommandBufferKHR": (c_int, c_uint, c_void_p, c_void_p, c_uint, c_void_p, c_void_p),
     "clReleaseCommandBufferKHR": (c_int, c_void_p),
 }
-"""The result and the parameters of each function."""
 
 
 class CommandBuffers:

@@ -24,8 +24,8 @@ from .memory import SLOW_SUB_BUFFERS, Address, OpenCLMemory, image_copy
 from .programs import OpenCLPrograms, Program
 from .trials import known
 
+# A function and its arguments, which ctypes passes on without conversion.
 Command = tuple[Any, ...]
-"""A function and its arguments, which ctypes passes on without conversion."""
 
 # As in OpenCL's headers, without the prefix CL_.
 _KERNEL_NUM_ARGS = 0x1191

@@ -7,27 +7,24 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import NamedTuple
 
+# Where Linux registers drivers, each by a file that names its library.
 SYSTEM = "/etc/OpenCL/vendors"
-"""Where Linux registers drivers, each by a file that names its library."""
-_ENVIRONMENT = os.path.join(sys.prefix, "etc/OpenCL/vendors")
-"""Where Conda registers them."""
+_ENVIRONMENT = os.path.join(sys.prefix, "etc/OpenCL/vendors")  # Where Conda registers them.
+# Libraries of drivers from PyPI that register themselves nowhere, in the Python environment.
 PACKAGES = ("lib/libintelocl.so",)
-"""Libraries of drivers from PyPI that register themselves nowhere, in the Python environment."""
+# The programs that a driver links kernels with, by the beginning of its library's name.
 LINKING = {"libpocl": ("ld", "gcc")}
-"""The programs that a driver links kernels with, by the beginning of its library's name."""
+# The variable of a folder or file in which loaders look for drivers instead of `SYSTEM`.
 VENDORS = "OCL_ICD_VENDORS"
-"""The variable of a folder or file in which loaders look for drivers instead of `SYSTEM`."""
+# The name of a folder that `register` fills, for loaders that others in this process use.
 OURS = "tflgpu-vendors"
-"""The name of a folder that `register` fills, for loaders that others in this process use."""
 
 
 class Driver(NamedTuple):
     """An installed driver. `str` of it is what it is called where it cannot say its name."""
 
-    library: str
-    """A path, or a name that the system's linker finds."""
-    registration: str
-    """The file that names the library, or the library itself."""
+    library: str  # A path, or a name that the system's linker finds.
+    registration: str  # The file that names the library, or the library itself.
 
     def __str__(self) -> str:
         return os.path.basename(self.library)

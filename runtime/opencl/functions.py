@@ -14,8 +14,7 @@ from typing import Any
 from ..errors import DeviceError
 
 _HANDLES, _SIZES, _TEXTS = POINTER(c_void_p), POINTER(c_size_t), POINTER(c_char_p)
-_EVENTS = (c_uint, c_void_p, _HANDLES)
-"""Events to wait for, and the one to create."""
+_EVENTS = (c_uint, c_void_p, _HANDLES)  # Events to wait for, and the one to create.
 _STATUS = POINTER(c_int)
 _QUERY = (c_void_p, c_uint, c_size_t, c_void_p, _SIZES)
 _COPY = (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p)
@@ -23,6 +22,8 @@ _FILL = (c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t)
 _LAUNCH = (c_void_p, c_void_p, c_uint, _SIZES, _SIZES, _SIZES)
 _BINARY = (c_void_p, c_uint, _HANDLES, _SIZES, _TEXTS, _STATUS)
 
+# Where the functions of OpenCL 1.0 to 2.0 that are called stand in a table, and their results and
+# parameters, without those of functions that are only called untyped.
 FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "clGetPlatformInfo": (1, c_int, *_QUERY),
     "clGetDeviceIDs": (2, c_int, c_void_p, c_uint64, c_uint, _HANDLES, POINTER(c_uint)),
@@ -70,8 +71,6 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "clSVMFree": (127, None, c_void_p, c_void_p),
     "clSetKernelArgSVMPointer": (134, c_int, c_void_p, c_uint, c_void_p),
 }
-"""Where the functions of OpenCL 1.0 to 2.0 that are called stand in a table, and their results and
-parameters, without those of functions that are only called untyped."""
 
 _LOADERS = (
     "libOpenCL.so.1",
@@ -80,11 +79,11 @@ _LOADERS = (
     "/System/Library/Frameworks/OpenCL.framework/OpenCL",
 )
 
+# A function object, made of an address. Python's lock is released while it is called.
 FUNCTION = ctypes.CFUNCTYPE(c_int)
-"""A function object, made of an address. Python's lock is released while it is called."""
 
+# The same for a function that takes less time than giving the lock back and waiting for it.
 _QUERY_FUNCTION = ctypes.PYFUNCTYPE(c_int)
-"""The same for a function that takes less time than giving the lock back and waiting for it."""
 _QUERIES = frozenset({"clGetPlatformInfo", "clGetDeviceInfo"})
 
 
@@ -132,8 +131,7 @@ def _at(table: int) -> Functions:
     return Functions(table)
 
 
-_LOADER: list[LoaderFunctions] = []
-"""The loader, where it is used."""
+_LOADER: list[LoaderFunctions] = []  # The loader, where it is used.
 
 
 def functions_of(item: int) -> Functions:

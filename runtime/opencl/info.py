@@ -28,11 +28,11 @@ _SVM_COARSE_GRAIN_BUFFER, _SVM_FINE_GRAIN_BUFFER = 1, 2
 _DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063
 _ATOMIC_ORDER_ACQ_REL, _ATOMIC_SCOPE_DEVICE = 2, 32
 
+# The platform whose images of a part of a buffer begin where the buffer does, as of Mesa 25.0.
 IMAGES_FROM_THE_START = "rusticl"
-"""The platform whose images of a part of a buffer begin where the buffer does, as of Mesa 25.0."""
 
+# The bits of CL_DEVICE_TYPE; the first one that is set counts.
 _TYPES = {4: "gpu", 8: "accelerator", 2: "cpu"}
-"""The bits of CL_DEVICE_TYPE; the first one that is set counts."""
 
 
 def describe(device: int) -> DeviceInfo:

@@ -15,13 +15,10 @@ from ..processor import instructions
 class Example:
     """A kernel `probe` of one work-item with one instruction, as the compiler writes it."""
 
-    lanes: int
-    """The vectors that the device must prefer for an instruction; 0 for a function."""
+    lanes: int  # The vectors that the device must prefer for an instruction; 0 for a function.
     source: str
-    words: tuple[int, ...]
-    """The integers that the kernel reads."""
-    results: tuple[int, ...]
-    """Those that it writes."""
+    words: tuple[int, ...]  # The integers that the kernel reads.
+    results: tuple[int, ...]  # Those that it writes.
 
 
 _VNNI = """

@@ -10,6 +10,7 @@ from ..errors import DeviceError
 from ..launch.owned import Owned
 from .functions import functions_of
 
+# The names of statuses without CL_, from each number downwards.
 _STATUSES = {
     -1: "DEVICE_NOT_FOUND DEVICE_NOT_AVAILABLE COMPILER_NOT_AVAILABLE "
     "MEM_OBJECT_ALLOCATION_FAILURE OUT_OF_RESOURCES OUT_OF_HOST_MEMORY "
@@ -28,7 +29,6 @@ _STATUSES = {
     "INVALID_GLOBAL_WORK_SIZE",
     -1001: "PLATFORM_NOT_FOUND_KHR",
 }
-"""The names of statuses without CL_, from each number downwards."""
 
 
 class OpenCLError(Exception):
@@ -47,8 +47,8 @@ def _status(code: int) -> str:
     return f"status {code}"
 
 
+# Which argument holds the objects of functions that do not begin with one.
 _LISTS = {"clCreateContext": 2, "clWaitForEvents": 1}
-"""Which argument holds the objects of functions that do not begin with one."""
 
 
 def _function(name: str, arguments: Sequence[Any]) -> Any:

@@ -10,8 +10,7 @@ from ..errors import DeviceError, InputError
 from ..startup import DRIVER_PROCESS
 from .library import OpenCLError, call, driver_call, handles, query
 
-_COMMAND_EXECUTION_STATUS = 0x11D3
-"""CL_EVENT_COMMAND_EXECUTION_STATUS."""
+_COMMAND_EXECUTION_STATUS = 0x11D3  # CL_EVENT_COMMAND_EXECUTION_STATUS.
 _DOING = "running the kernels"
 
 

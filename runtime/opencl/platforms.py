@@ -12,12 +12,9 @@ from typing import Any
 from ..environment import starting_libraries
 from .functions import functions_of, use_loader
 
-_DEVICE_TYPE_ALL = 0xFFFFFFFF
-"""CL_DEVICE_TYPE_ALL."""
-_LAZY = 1
-"""RTLD_LAZY, with which loaders load drivers."""
-_LOCK = threading.RLock()
-"""Some drivers crash if two threads load them at once."""
+_DEVICE_TYPE_ALL = 0xFFFFFFFF  # CL_DEVICE_TYPE_ALL.
+_LAZY = 1  # RTLD_LAZY, with which loaders load drivers.
+_LOCK = threading.RLock()  # Some drivers crash if two threads load them at once.
 
 
 def devices(libraries: Iterable[str]) -> list[int]:

@@ -20,10 +20,8 @@ from .instructions import Example, examples
 from .library import OpenCLError, call, handles, make, query, sizes
 from .platforms import devices
 
-FEWEST_LANES = 4
-"""The vectors of the narrowest profiles."""
-GROUP = 2
-"""Work-items of the kernel's only work-group."""
+FEWEST_LANES = 4  # The vectors of the narrowest profiles.
+GROUP = 2  # Work-items of the kernel's only work-group.
 
 _KERNEL = """
 __kernel __attribute__((reqd_work_group_size({group}, 1, 1)))
@@ -45,8 +43,7 @@ void probe(__global const float{lanes} *x, __global float{lanes} *y) {{
 """
 _PROGRAM_BUILD_LOG = 0x1183
 _READ_WRITE, _COPY = 1, 32
-ERRORS = (OpenCLError, ArithmeticError)
-"""Of the driver, and of wrong results."""
+ERRORS = (OpenCLError, ArithmeticError)  # Of the driver, and of wrong results.
 
 
 def try_vectors(device: int, lanes: int) -> Iterator[str]:

@@ -11,8 +11,7 @@ from ..launch.device import Sources
 from ..plan.kernels import Kernel
 from .library import OpenCLError, OwnedHandles, call, driver_call, handles, make, query, sizes
 
-Program = tuple[int, str]
-"""The driver's handle of a program, and the name of a kernel in it."""
+Program = tuple[int, str]  # The driver's handle of a program, and the name of a kernel in it.
 
 # As in OpenCL's headers, without the prefix CL_.
 _PROGRAM_BINARY_SIZES, _PROGRAM_BINARIES = 0x1165, 0x1166

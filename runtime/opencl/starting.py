@@ -16,13 +16,12 @@ from .drivers import VENDORS
 from .library import OpenCLError, handles, make
 from .trials import Trials, known
 
+# Modules of Python in libraries, which the system loads one at a time: this thread would wait for
+# the driver if it imported one of them meanwhile.
 _LIBRARIES = ("bisect", "math", "mmap", "opcode")
-"""Modules of Python in libraries, which the system loads one at a time: this thread would wait for
-the driver if it imported one of them meanwhile."""
-CONTEXTS: dict[int, int] = {}
-"""By the handle of a device, a context to open it with."""
+CONTEXTS: dict[int, int] = {}  # By the handle of a device, a context to open it with.
+# By the name of a device, what waits for its drivers to be loaded.
 _STARTED: dict[str, Callable[[], None]] = {}
-"""By the name of a device, what waits for its drivers to be loaded."""
 
 
 def start(name: str) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 from .egl import Context
 
+# GL_NUM_PROGRAM_BINARY_FORMATS, GL_PROGRAM_BINARY_LENGTH and GL_LINK_STATUS.
 _FORMATS, _LENGTH, _LINKED = 0x87FE, 0x8741, 0x8B82
-"""GL_NUM_PROGRAM_BINARY_FORMATS, GL_PROGRAM_BINARY_LENGTH and GL_LINK_STATUS."""
-_HEADER = struct.Struct("<I")
-"""The driver's number for the format."""
+_HEADER = struct.Struct("<I")  # The driver's number for the format.
 
+# The result and the parameters of each function.
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glCreateProgram": (c_uint,),
     "glDeleteProgram": (None, c_uint),
@@ -29,7 +29,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glProgramBinary": (None, c_uint, c_uint, c_void_p, c_int),
     "glUseProgram": (None, c_uint),
 }
-"""The result and the parameters of each function."""
 
 
 class ProgramBinaries:

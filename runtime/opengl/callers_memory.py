@@ -7,8 +7,7 @@ from ..errors import DeviceError, InputError
 from ..launch.callers_memory import CallersMemory, is_released
 from .egl import Context, current, make_current, restore, window_context
 
-_LEAST = {True: 310, False: 430}
-"""The versions of OpenGL ES and OpenGL that have compute shaders."""
+_LEAST = {True: 310, False: 430}  # The versions of OpenGL ES and OpenGL that have compute shaders.
 
 
 class ModernglContext(Context):
@@ -76,8 +75,7 @@ def check_memory(memory: CallersMemory, context: Any) -> None:
         )
 
 
-_PIXEL_BUFFER_BARRIER = 0x80
-"""GL_PIXEL_BUFFER_BARRIER_BIT."""
+_PIXEL_BUFFER_BARRIER = 0x80  # GL_PIXEL_BUFFER_BARRIER_BIT.
 
 
 def texture_copy(texture: Any, buffer: Any, writes: bool) -> Callable[[int, int, int], None]:

@@ -30,10 +30,8 @@ except ImportError as error:
         "OpenGL needs moderngl, which is not installed; install it with: pip install 'tflgpu[gl]'"
     ) from error
 
-Shader = moderngl.ComputeShader | RestoredShader
-"""A program in the driver, compiled or restored."""
-_SMALLEST = 256
-"""Bytes to allocate at least, as OpenGL has no empty buffers."""
+Shader = moderngl.ComputeShader | RestoredShader  # A program in the driver, compiled or restored.
+_SMALLEST = 256  # Bytes to allocate at least, as OpenGL has no empty buffers.
 
 
 @dataclass(frozen=True)
@@ -42,10 +40,8 @@ class Command:
 
     run: Callable[[int, int, int], object]
     arguments: tuple[Range, ...]
-    groups: tuple[int, int, int]
-    """Work-groups along each axis."""
-    barrier: bool
-    """Whether a memory barrier must precede it."""
+    groups: tuple[int, int, int]  # Work-groups along each axis.
+    barrier: bool  # Whether a memory barrier must precede it.
 
 
 class OpenGLDevice(Device):

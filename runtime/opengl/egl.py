@@ -29,6 +29,7 @@ _OPENGL_ES_API, _OPENGL_API = 0x30A0, 0x30A2
 _OPENGL_ES3_BIT, _OPENGL_BIT = 0x0040, 0x0008
 _CORE_PROFILE = 1
 
+# The API, its bit in a configuration, and the attributes of a context, in order of preference.
 _KINDS = (
     (_OPENGL_ES_API, _OPENGL_ES3_BIT, (_MAJOR_VERSION, 3, _MINOR_VERSION, 1, _NONE)),
     (
@@ -37,8 +38,8 @@ _KINDS = (
         (_MAJOR_VERSION, 4, _MINOR_VERSION, 3, _PROFILE_MASK, _CORE_PROFILE, _NONE),
     ),
 )
-"""The API, its bit in a configuration, and the attributes of a context, in order of preference."""
 
+# The result and the parameters of each function.
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "eglBindAPI": (c_uint, c_uint),
     "eglChooseConfig": (c_uint, c_void_p, c_void_p, c_void_p, c_int, c_void_p),
@@ -54,7 +55,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
     "eglQueryAPI": (c_uint,),
 }
-"""The result and the parameters of each function."""
 
 
 @cache
@@ -89,8 +89,7 @@ def _start_drivers() -> None:
             context.release()
 
 
-DRIVERS = Startup(_start_drivers, "OpenGL drivers")
-"""Starting every installed driver."""
+DRIVERS = Startup(_start_drivers, "OpenGL drivers")  # Starting every installed driver.
 
 
 def contexts() -> list[Context]:
@@ -163,8 +162,7 @@ class Current(NamedTuple):
     display: int | None
     draw: int | None
     read: int | None
-    context: int | None
-    """None if there is none."""
+    context: int | None  # None if there is none.
 
 
 def current() -> Current:
@@ -280,8 +278,7 @@ class Context:
         """The address of an OpenGL function in any context; 0 if the driver lacks it."""
         return _library().eglGetProcAddress(name.encode()) or 0
 
-    load_opengl_function = load
-    """The name by which moderngl calls it."""
+    load_opengl_function = load  # The name by which moderngl calls it.
 
     def release(self) -> None:
         """Destroy the context, unless that has been done."""

@@ -15,10 +15,11 @@ from ..errors import DeviceError, InputError
 from ..startup import DRIVER_PROCESS
 from .egl import Context
 
+# GL_SYNC_GPU_COMMANDS_COMPLETE and GL_SYNC_FLUSH_COMMANDS_BIT.
 _GPU_COMMANDS_COMPLETE, _FLUSH_COMMANDS = 0x9117, 1
-"""GL_SYNC_GPU_COMMANDS_COMPLETE and GL_SYNC_FLUSH_COMMANDS_BIT."""
 _TIMEOUT_EXPIRED, _WAIT_FAILED = 0x911B, 0x911D
 
+# The result and the parameters of each function.
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glFenceSync": (c_void_p, c_uint, c_uint),
     "glClientWaitSync": (c_uint, c_void_p, c_uint, c_uint64),
@@ -26,11 +27,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glIsSync": (c_ubyte, c_void_p),
     "glWaitSync": (None, c_void_p, c_uint, c_uint64),
 }
-"""The result and the parameters of each function."""
-_NO_TIMEOUT = (1 << 64) - 1
-"""GL_TIMEOUT_IGNORED."""
-_PAUSE = 1e-4
-"""Seconds between two looks at a fence."""
+_NO_TIMEOUT = (1 << 64) - 1  # GL_TIMEOUT_IGNORED.
+_PAUSE = 1e-4  # Seconds between two looks at a fence.
 
 
 class Fences:

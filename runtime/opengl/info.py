@@ -9,8 +9,8 @@ from ..plan.limits import LARGEST_SIZE
 from ..plan.running import Limits
 from .egl import Context
 
+# Words in the names of renderers that run on the CPU.
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader")
-"""Words in the names of renderers that run on the CPU."""
 _VENDOR, _RENDERER, _VERSION = 0x1F00, 0x1F01, 0x1F02
 
 

@@ -9,15 +9,12 @@ size of the file. Format: https://flatbuffers.dev/internals/
 import struct
 from collections.abc import Iterable, Sequence
 
-LARGEST_COUNT = 1 << 18
-"""Elements a vector may have."""
-
-OFFSET = struct.Struct("<I")
-"""How far ahead an object lies; also how many elements a vector has."""
+LARGEST_COUNT = 1 << 18  # Elements a vector may have.
+OFFSET = struct.Struct("<I")  # How far ahead an object lies; also how many elements a vector has.
+# How far back the vtable of a table lies; the table starts with it.
 VTABLE_OFFSET = struct.Struct("<i")
-"""How far back the vtable of a table lies; the table starts with it."""
+# Bytes of the vtable and of the table. Then, for each field, its offset in the table or 0.
 VTABLE_HEADER = struct.Struct("<HH")
-"""Bytes of the vtable and of the table. Then, for each field, its offset in the table or 0."""
 
 
 def check_count(count: int) -> None:

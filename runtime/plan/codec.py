@@ -31,12 +31,11 @@ Int32 = Annotated[int, "int32"]
 UInt32 = Annotated[int, "uint32"]
 Int64 = Annotated[int, "int64"]
 UInt64 = Annotated[int, "uint64"]
-Digest = Annotated[bytes, 32]
-"""Of SHA-256."""
-Extent = tuple[UInt32, UInt32, UInt32]
-"""Along x, y and z."""
+Digest = Annotated[bytes, 32]  # Of SHA-256.
+Extent = tuple[UInt32, UInt32, UInt32]  # Along x, y and z.
 
 _Record = TypeVar("_Record")
+# Each scalar's code in `struct` formats.
 _SCALARS = {
     "bool": "?",
     "uint8": "B",
@@ -46,7 +45,6 @@ _SCALARS = {
     "uint64": "Q",
     "float64": "d",
 }
-"""Each scalar's code in `struct` formats."""
 
 
 def encode(record: object, identifier: bytes) -> bytes:
@@ -77,8 +75,7 @@ class _Codec:
     A table, struct or vector has a slot for the value, which holds it or an offset to it.
     """
 
-    size = alignment = OFFSET.size
-    """Bytes of the slot."""
+    size = alignment = OFFSET.size  # Bytes of the slot.
 
     def read(self, buffer: Buffer, slot: int) -> Any:
         """The value whose slot lies at that position (ValueError, struct.error)."""
@@ -265,5 +262,4 @@ def _make_codec(hint: Any) -> _Codec:
     return _Table(hint, members)
 
 
-_codec: Callable[[Any], _Codec] = cache(_make_codec)
-"""How values with a type hint are stored."""
+_codec: Callable[[Any], _Codec] = cache(_make_codec)  # How values with a type hint are stored.

@@ -11,8 +11,7 @@ from .records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
 from .running import Element, Limits, Submission, TensorBuffer
 from .storage import DEVICE_TYPES, byte_size, region_size, whole_words
 
-Ends = Mapping[tuple[Region, int], int]
-"""How many bytes of each region are accessed."""
+Ends = Mapping[tuple[Region, int], int]  # How many bytes of each region are accessed.
 
 
 def ends(plan: Plan) -> Ends:

@@ -9,12 +9,9 @@ class Body:
     """The statements of a kernel in a file: everything between its signature and its closing
     brace; in WGSL, everything but the comment at the top."""
 
-    kernel: UInt32
-    """Index into `Plan.kernels`."""
-    start: UInt32
-    """Its first byte in the file."""
-    size: UInt32
-    """Bytes."""
+    kernel: UInt32  # Index into `Plan.kernels`.
+    start: UInt32  # Its first byte in the file.
+    size: UInt32  # Bytes.
 
     def within(self, content: bytes) -> bytes:
         """The statements, of the file's content."""
@@ -25,32 +22,24 @@ class Body:
 class Kernel:
     """One source file with one entry point."""
 
-    name: str
-    """The entry point; in GLSL and WGSL, where that is main, a name for people."""
-    file: str
-    """Path in the plan's folder, such as kernels/003_conv_2d.cl."""
-    sha256: Digest
-    """Digest of the file."""
-    group: Extent
-    """Work-group size."""
-    parameters: UInt32
-    """Buffers that it takes."""
-    shared_memory: UInt32 = 0
-    """Bytes that the work-items of a group share."""
+    name: str  # The entry point; in GLSL and WGSL, where that is main, a name for people.
+    file: str  # Path in the plan's folder, such as kernels/003_conv_2d.cl.
+    sha256: Digest  # Digest of the file.
+    group: Extent  # Work-group size.
+    parameters: UInt32  # Buffers that it takes.
+    shared_memory: UInt32 = 0  # Bytes that the work-items of a group share.
+    # What a device must have for its arithmetic, under the names that drivers give it.
     extensions: tuple[str, ...] = ()
-    """What a device must have for its arithmetic, under the names that drivers give it."""
+    # Its own body in its file; of a persistent kernel, the bodies of those that it computes. Empty
+    # for a file that was translated.
     bodies: tuple[Body, ...] = ()
-    """Its own body in its file; of a persistent kernel, the bodies of those that it computes. Empty
-    for a file that was translated."""
+    # Most rounds of all loops of a work-item together; 0 for a persistent kernel.
     iterations: UInt32 = 0
-    """Most rounds of all loops of a work-item together; 0 for a persistent kernel."""
 
 
 @dataclass(frozen=True)
 class Companion:
     """A file made from a kernel's source for other tools, such as its SPIR-V."""
 
-    file: str
-    """Path in the plan's folder, such as kernels/003_conv.spv."""
-    sha256: Digest
-    """Digest of the file."""
+    file: str  # Path in the plan's folder, such as kernels/003_conv.spv.
+    sha256: Digest  # Digest of the file.

@@ -11,18 +11,12 @@ from .storage import DEVICE_TYPES, WORD, region_size
 
 HOST_TYPES = frozenset([*DEVICE_TYPES, "complex64", "complex128", "float64", "string", "uint64"])
 
-TEXELS = (0, 8, 16)
-"""Sizes of a texel of four channels, half floats or floats; 0 for a buffer."""
-
-LARGEST_SIZE = 1 << 40
-"""Bytes a buffer may have."""
-LARGEST_COUNT = (1 << 32) - 1
-"""In a field of 32 bits."""
-LARGEST_GRID = (1 << 31) - 1
-"""Work-items along an axis."""
+TEXELS = (0, 8, 16)  # Sizes of a texel of four channels, half floats or floats; 0 for a buffer.
+LARGEST_SIZE = 1 << 40  # Bytes a buffer may have.
+LARGEST_COUNT = (1 << 32) - 1  # In a field of 32 bits.
+LARGEST_GRID = (1 << 31) - 1  # Work-items along an axis.
 LARGEST_RANK = 32
-LARGEST_ARGUMENTS = 128
-"""Arguments of a dispatch."""
+LARGEST_ARGUMENTS = 128  # Arguments of a dispatch.
 
 
 def check_size(name: str, size: int) -> Iterator[str]:

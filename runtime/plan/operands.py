@@ -3,11 +3,10 @@
 The file is an archive of numpy arrays (.npz): OPERANDS, OPTIONS, and the constants.
 """
 
+# The array with the number of the part's input for each operand; -1 for a constant or none.
 OPERANDS = "operands"
-"""The array with the number of the part's input for each operand; -1 for a constant or none."""
 
-OPTIONS = "options"
-"""The array with the bytes of the operator's options."""
+OPTIONS = "options"  # The array with the bytes of the operator's options.
 
 
 def constant_name(position: int) -> str:

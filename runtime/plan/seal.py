@@ -14,8 +14,8 @@ from dataclasses import replace
 from .kernels import Kernel
 from .records import Argument, Dispatch, Persistent, Plan
 
+# Where in its region an argument starts is checked against the region's size.
 _ARGUMENT = struct.Struct("<IIQ?I")
-"""Where in its region an argument starts is checked against the region's size."""
 
 
 def sealed(plan: Plan) -> Plan:

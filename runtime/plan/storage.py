@@ -4,6 +4,10 @@ from math import prod
 
 from .records import PlacedTensor, Plan, Region, TensorInfo
 
+# Each dtype that a row-major tensor on the device may have, and the dtype of its stored elements.
+#
+# Integers of 8 bits stay as they are; in GLSL, whose buffers have no bytes, four share a word.
+# Other integers have 32 bits because GLSL ES has none of 16 or 64 bits.
 DEVICE_TYPES = {
     "float32": "float32",
     "float16": "float32",
@@ -16,17 +20,12 @@ DEVICE_TYPES = {
     "uint32": "int32",
     "int64": "int32",
 }
-"""Each dtype that a row-major tensor on the device may have, and the dtype of its stored elements.
 
-Integers of 8 bits stay as they are; in GLSL, whose buffers have no bytes, four share a word. Other
-integers have 32 bits because GLSL ES has none of 16 or 64 bits.
-"""
-
+# Bytes of a word. Tensors take whole words of device memory, and start at multiples of one.
 WORD = 4
-"""Bytes of a word. Tensors take whole words of device memory, and start at multiples of one."""
 
+# Bytes of an element, or of a lane of a slice, that has fewer than 32 bits in memory.
 NARROW_SIZES = {"float16": 2, "uint16": 2, "uint8": 1, "int8": 1}
-"""Bytes of an element, or of a lane of a slice, that has fewer than 32 bits in memory."""
 
 
 def device_dtype(dtype: str) -> str:

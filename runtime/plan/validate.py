@@ -42,20 +42,17 @@ from .storage import NARROW_SIZES, WORD, element_size, item_size, sliced_shape
 from .validate_facts import check_facts, check_reaches, check_schedules
 from .validate_parts import check_host_tensors, check_parts
 
+# The suffix of kernel files for each target.
 TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal", "wgsl": ".wgsl"}
-"""The suffix of kernel files for each target."""
 
-REPORTED = 5
-"""Problems listed in an error."""
+REPORTED = 5  # Problems listed in an error.
 
+# Work-items of a dispatch, many more than a tensor of 2 GiB has elements.
 LARGEST_DISPATCH = 1 << 36
-"""Work-items of a dispatch, many more than a tensor of 2 GiB has elements."""
-LARGEST_GROUP = 1 << 16
-"""Work-items in a work-group."""
-LARGEST_SLICE = 64
-"""Channels in a slice."""
+LARGEST_GROUP = 1 << 16  # Work-items in a work-group.
+LARGEST_SLICE = 64  # Channels in a slice.
+# Bytes of a persistent kernel's counters for each dispatch, and as many again for its end.
 LARGEST_COUNTERS = 256
-"""Bytes of a persistent kernel's counters for each dispatch, and as many again for its end."""
 
 HEX_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 ENTRY_POINT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

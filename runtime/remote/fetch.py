@@ -17,11 +17,10 @@ from .manifest import MANIFEST, Publication, to_bytes
 from .published import Address, Entry, address, check_store, find, published
 from .store import TIMEOUT, Store
 
-ATTEMPTS = 5
-"""How often to fetch a variant that another process replaces meanwhile."""
+ATTEMPTS = 5  # How often to fetch a variant that another process replaces meanwhile.
 
+# Chooses one of several variants, by the folder in which each would be kept.
 Choose = Callable[[Sequence[tuple[Path, Plan]]], Path]
-"""Chooses one of several variants, by the folder in which each would be kept."""
 
 
 def fetch(

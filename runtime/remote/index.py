@@ -28,15 +28,12 @@ FORMAT = 1
 class Record:
     """What the index says about a variant. It is not signed: good for lists, not for trust."""
 
+    # Its folder in the store: <model fingerprint>/<variant>.
     path: Annotated[str, Form("variant", is_path)]
-    """Its folder in the store: <model fingerprint>/<variant>."""
     model: str
-    size: Annotated[int, Form("number of bytes", lambda size: size >= 0)]
-    """Of its files."""
-    published: Time
-    """When it was put into the store (Unix time)."""
-    signers: tuple[Digest, ...] = ()
-    """The public keys of its signatures, hexadecimal."""
+    size: Annotated[int, Form("number of bytes", lambda size: size >= 0)]  # Of its files.
+    published: Time  # When it was put into the store (Unix time).
+    signers: tuple[Digest, ...] = ()  # The public keys of its signatures, hexadecimal.
 
 
 def record_of(publication: Publication) -> Record:

@@ -22,23 +22,12 @@ from .manifest import Manifest, Publication, Signature, signed_bytes
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-ANYONE = "anyone"
-"""Trust that takes every variant, signed or not."""
-
-Key = str | os.PathLike[str]
-"""A public key: its file, or its text (ssh-ed25519 AAAA..., or PEM)."""
-
-Trust = Literal["anyone"] | Key | Sequence[Key]
-"""Whose variants to run."""
-
-Ask = Callable[[Path], str]
-"""Asks a person for the passphrase of the key in a file."""
-
-LARGEST_KEY = 1 << 16
-"""Bytes of a key's file."""
-
-SHOWN_SIGNERS = 3
-"""How many of those who signed a variant an error names."""
+ANYONE = "anyone"  # Trust that takes every variant, signed or not.
+Key = str | os.PathLike[str]  # A public key: its file, or its text (ssh-ed25519 AAAA..., or PEM).
+Trust = Literal["anyone"] | Key | Sequence[Key]  # Whose variants to run.
+Ask = Callable[[Path], str]  # Asks a person for the passphrase of the key in a file.
+LARGEST_KEY = 1 << 16  # Bytes of a key's file.
+SHOWN_SIGNERS = 3  # How many of those who signed a variant an error names.
 
 
 class SigningKey:
@@ -203,8 +192,7 @@ def _public(key: Key) -> str:
     return public.public_bytes_raw().hex()
 
 
-_KEYS = re.compile(rb"^(?:ssh-|ecdsa-|sk-|-----BEGIN)", re.MULTILINE)
-"""Where a public key begins."""
+_KEYS = re.compile(rb"^(?:ssh-|ecdsa-|sk-|-----BEGIN)", re.MULTILINE)  # Where a public key begins.
 
 _MAKE = "ssh-keygen -t ed25519 -N '' -f KEY"
 

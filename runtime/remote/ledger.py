@@ -14,14 +14,10 @@ from secrets import token_hex
 from ..errors import StoreError
 from .store import Store
 
-INDEX = "index"
-"""The ledger of what is published; see `index`."""
-ROWS = "rows"
-"""The ledger of what became of the tasks of runs; see `compiler.fleet.row`."""
-FILES = 32
-"""How many files of a ledger are left side by side."""
-ATTEMPTS = 5
-"""How often to read a ledger that other processes rewrite."""
+INDEX = "index"  # The ledger of what is published; see `index`.
+ROWS = "rows"  # The ledger of what became of the tasks of runs; see `compiler.fleet.row`.
+FILES = 32  # How many files of a ledger are left side by side.
+ATTEMPTS = 5  # How often to read a ledger that other processes rewrite.
 
 _NAME = re.compile(r"[0-9a-f]{16}\.json\Z")
 

@@ -21,11 +21,9 @@ from ..typed_json import Form, typed
 from .stamps import is_folder
 
 MANIFEST = "manifest.json"
-LATEST = 1 << 33
-"""The end of Unix times that all systems can show."""
+LATEST = 1 << 33  # The end of Unix times that all systems can show.
 FORMAT = 1
-MOST_FILES = 1 << 16
-"""More than the kernels of any model for a hundred choices of input shapes."""
+MOST_FILES = 1 << 16  # More than the kernels of any model for a hundred choices of input shapes.
 
 _WITHIN = rf"(choices/[1-9][0-9]{{0,6}}/|{ORIGINALS}/)?"
 _BESIDE = rf"({re.escape(PLAN)}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*)"
@@ -53,22 +51,20 @@ class NewerFormatError(PlanError):
 @dataclass(frozen=True)
 class File:
     size: Annotated[int, Form("number of bytes", lambda size: size >= 0)]
-    sha256: Digest
-    """Hexadecimal."""
+    sha256: Digest  # Hexadecimal.
 
 
 @dataclass(frozen=True)
 class Manifest:
     """What is signed: which variant this is, and the digest of every file of it."""
 
+    # Hex SHA-256 digest of the model file.
     fingerprint: Annotated[str, Form("fingerprint", is_fingerprint)]
-    """Hex SHA-256 digest of the model file."""
+    # The name of the variant's folder in a cache.
     variant: Annotated[str, Form("variant", _VARIANT.match)]
-    """The name of the variant's folder in a cache."""
+    # The model file's name, for display and for finding it.
     model: Annotated[str, _like("model", r"(?s).{0,4096}\Z")]
-    """The model file's name, for display and for finding it."""
-    files: Mapping[FileName, File]
-    """By path in the variant's folder."""
+    files: Mapping[FileName, File]  # By path in the variant's folder.
 
     @property
     def size(self) -> int:
@@ -82,10 +78,8 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Signature:
-    key: Digest
-    """The public key: 32 bytes, hexadecimal."""
-    value: Annotated[str, _like("signature", r"[0-9a-f]{128}\Z")]
-    """64 bytes, hexadecimal."""
+    key: Digest  # The public key: 32 bytes, hexadecimal.
+    value: Annotated[str, _like("signature", r"[0-9a-f]{128}\Z")]  # 64 bytes, hexadecimal.
 
 
 @dataclass(frozen=True)
@@ -94,8 +88,7 @@ class Publication:
 
     manifest: Manifest
     folder: Annotated[str, Form("folder", is_folder)]
-    published: Time
-    """When it was put into the store (Unix time)."""
+    published: Time  # When it was put into the store (Unix time).
     signatures: tuple[Signature, ...] = ()
 
     @property

@@ -16,14 +16,10 @@ from .url import check_url
 
 @dataclass(frozen=True)
 class Entry:
-    path: str
-    """Its folder in the store: <model fingerprint>/<variant>."""
-    publication: Publication | None
-    """None if it cannot be relied on."""
-    problem: str = ""
-    """Why it cannot."""
-    newer: bool = False
-    """Whether that is because a newer version of tflgpu published it."""
+    path: str  # Its folder in the store: <model fingerprint>/<variant>.
+    publication: Publication | None  # None if it cannot be relied on.
+    problem: str = ""  # Why it cannot.
+    newer: bool = False  # Whether that is because a newer version of tflgpu published it.
 
     @property
     def model(self) -> str:
@@ -48,8 +44,7 @@ class Address:
     store: str
     fingerprint: str = ""
     variant: str = ""
-    model: str | os.PathLike[str] | None = None
-    """The model that is meant, as in `tflgpu.load`."""
+    model: str | os.PathLike[str] | None = None  # The model that is meant, as in `tflgpu.load`.
 
 
 def address(url: str, model: str | os.PathLike[str] | None = None) -> Address:

@@ -5,10 +5,9 @@ import re
 import time
 from secrets import token_hex
 
-STAMP = r"\d{8}T\d{6}Z-[0-9a-f]{16}"
-"""A pattern for stamps."""
+STAMP = r"\d{8}T\d{6}Z-[0-9a-f]{16}"  # A pattern for stamps.
+# Seconds after which what no manifest refers to is taken for the work of a killed process.
 UNFINISHED = 24 * 3600
-"""Seconds after which what no manifest refers to is taken for the work of a killed process."""
 
 _TIME = "%Y%m%dT%H%M%SZ"
 _FOLDER = re.compile(rf"files-({STAMP})\Z")

@@ -18,26 +18,19 @@ from .stamps import new_temporary
 from .transfer import TooLong, Transfer, check_uncompressed, limited_s3
 from .url import check_url, password, without_password
 
-CONNECTIONS = 16
-"""How many files are asked for at a time."""
+CONNECTIONS = 16  # How many files are asked for at a time.
+LARGEST_TEXT = 1 << 26  # Bytes of a manifest, a file of an index or a listing of a folder.
 
-LARGEST_TEXT = 1 << 26
-"""Bytes of a manifest, a file of an index or a listing of a folder."""
-
+# Seconds in which an answer must begin, unless whoever asks says otherwise; see `Transfer`.
 TIMEOUT = 60.0
-"""Seconds in which an answer must begin, unless whoever asks says otherwise; see `Transfer`."""
 
-SSH = ("sftp", "ssh")
-"""Protocols of sshfs."""
+SSH = ("sftp", "ssh")  # Protocols of sshfs.
+DISK = ("file", "local")  # Protocols of this machine's disk.
 
-DISK = ("file", "local")
-"""Protocols of this machine's disk."""
-
+# Protocols by which what is written appears as a whole, once all of it is there.
 OBJECTS = ("s3", "s3a", "gs", "gcs")
-"""Protocols by which what is written appears as a whole, once all of it is there."""
 
-READ_ONLY = ("http", "https")
-"""Protocols by which nothing can be written."""
+READ_ONLY = ("http", "https")  # Protocols by which nothing can be written.
 
 _LINK = re.compile(rb"""href\s{0,8}=\s{0,8}["']([^"'?#>]{1,1024})""", re.IGNORECASE)
 

@@ -12,11 +12,8 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
-FLOOR = 1 << 10
-"""Bytes a second at which an answer must arrive."""
-
-CURRENT: ContextVar[Transfer] = ContextVar("transfer")
-"""The transfer that a coroutine belongs to."""
+FLOOR = 1 << 10  # Bytes a second at which an answer must arrive.
+CURRENT: ContextVar[Transfer] = ContextVar("transfer")  # The transfer that a coroutine belongs to.
 
 _Result = TypeVar("_Result")
 

@@ -6,8 +6,8 @@ from typing import TypeGuard
 
 from ..errors import StoreError
 
+# Protocol, user and host, path.
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+://)([^/?#]*)([^?#]*)")
-"""Protocol, user and host, path."""
 
 
 def is_url(place: str | os.PathLike[str]) -> TypeGuard[str]:

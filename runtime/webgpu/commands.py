@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+# Of the bytes from one row of a texture to the next in a buffer. A single row has no next one.
 ROW_ALIGNMENT = 256
-"""Of the bytes from one row of a texture to the next in a buffer. A single row has no next one."""
 
 
 @dataclass(frozen=True)
 class Dispatch:
     pipeline: Any
     bindings: Any
-    groups: tuple[int, int, int]
-    """Work-groups along each axis."""
+    groups: tuple[int, int, int]  # Work-groups along each axis.
 
     def encode(self, current: Any) -> None:
         """Record it in a pass."""
@@ -29,10 +28,8 @@ class TextureCopy:
 
     texture: Any
     buffer: Any
-    row: int
-    """Bytes."""
-    writes: bool
-    """Whether to the texture."""
+    row: int  # Bytes.
+    writes: bool  # Whether to the texture.
 
     def encode(self, encoder: Any) -> None:
         """Record it between passes."""

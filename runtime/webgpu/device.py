@@ -22,16 +22,14 @@ from .info import limits_of
 from .library import driver_call, wgpu
 from .timing import seconds_of
 
-_SMALLEST = 256
-"""Bytes to allocate at least, as bindings cannot be empty."""
+_SMALLEST = 256  # Bytes to allocate at least, as bindings cannot be empty.
 
 Command = Dispatch | TextureCopy
 
 
 class Program(NamedTuple):
     pipeline: Any
-    layout: Any
-    """Of its bindings."""
+    layout: Any  # Of its bindings.
 
 
 class WebGPUDevice(Device):

@@ -14,15 +14,13 @@ import numpy as np
 from ..plan.storage import whole_words
 from .library import driver_call
 
-_ALIGNMENT = 16
-"""Bytes; where an array starts in the buffer that is mapped."""
+_ALIGNMENT = 16  # Bytes; where an array starts in the buffer that is mapped.
 
 
 class Copy(NamedTuple):
     source: Any
     offset: int
-    array: Any
-    """Contiguous; filled by `Download.finish`."""
+    array: Any  # Contiguous; filled by `Download.finish`.
 
 
 class Download:

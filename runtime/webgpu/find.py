@@ -15,10 +15,10 @@ from .library import driver_call, wgpu
 from .timing import FEATURE as TIMESTAMPS
 from .trials import ALL, known
 
+# Those of wgpu that hold what kernels need; OpenGL has a runtime of its own.
 BACKENDS = ("Vulkan", "Metal", "D3D12")
-"""Those of wgpu that hold what kernels need; OpenGL has a runtime of its own."""
+# The beginnings of the names of limits that kernels may need.
 LIMITS = ("max-compute-", "max-storage-buffer", "max-buffer-", "min-storage-buffer-")
-"""The beginnings of the names of limits that kernels may need."""
 ADVICE = (
     "a driver for Vulkan, Metal or Direct3D 12 is needed; install one that runs on the CPU, on "
     "Debian and Ubuntu with: apt install mesa-vulkan-drivers libvulkan1"

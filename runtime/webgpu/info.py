@@ -7,8 +7,9 @@ from ..launch.device import DeviceInfo, loop_limit
 from ..plan.running import Limits
 
 _TYPES = {"DiscreteGPU": "gpu", "IntegratedGPU": "gpu", "CPU": "cpu"}
+# What kernels may need: wgpu's names of features, and those of WebGPU.
 FEATURES = {"shader-f16": "shader-f16", "subgroup": "subgroups"}
-"""What kernels may need: wgpu's names of features, and those of WebGPU."""
+# WebGPU's names of limits that are single numbers.
 LIMITS = {
     "group": "max-compute-invocations-per-workgroup",
     "local_memory": "max-compute-workgroup-storage-size",
@@ -16,7 +17,6 @@ LIMITS = {
     "argument_size": "max-storage-buffer-binding-size",
     "buffer_size": "max-buffer-size",
 }
-"""WebGPU's names of limits that are single numbers."""
 GROUP_SIZES = [f"max-compute-workgroup-size-{axis}" for axis in "xyz"]
 GROUP_COUNTS = "max-compute-workgroups-per-dimension"
 

@@ -15,8 +15,8 @@ except ImportError as error:
 except OSError as error:
     raise DeviceError(f"WebGPU's library cannot be loaded: {error}") from error
 
+# What to do if the device is lost, which errors have no type of their own for.
 ON_LOSS = "its driver was reset or updated, or is out of memory: load the model again"
-"""What to do if the device is lost, which errors have no type of their own for."""
 
 __all__ = ["driver_call", "wgpu", "wgpu_native"]
 

@@ -11,8 +11,7 @@ from .downloads import Copy, Download
 from .library import wgpu_native
 
 FEATURE = "timestamp-query"
-_SIZE = 16
-"""Bytes of two timestamps."""
+_SIZE = 16  # Bytes of two timestamps.
 
 
 def seconds_of(device: Any, commands: Sequence[Dispatch | TextureCopy]) -> list[float]:

@@ -26,25 +26,22 @@ from ..launch.attempt import Attempt, outdated
 from ..processor import instruction_set
 from .library import wgpu
 
-VERSION = 3
-"""Of the kernel that is tried and of the files; part of the digest."""
+VERSION = 3  # Of the kernel that is tried and of the files; part of the digest.
 MODULE = "tflgpu.runtime.webgpu.probe"
+# They name files that register drivers of Vulkan.
 VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES")
-"""They name files that register drivers of Vulkan."""
+# Where Linux registers them.
 FOLDERS = ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d")
-"""Where Linux registers them."""
-ALL = ("WebGPU", "")
-"""Stands for all adapters where they cannot be listed."""
+ALL = ("WebGPU", "")  # Stands for all adapters where they cannot be listed.
 
 
 @dataclass
 class Trials:
     """What became of the adapters of this machine."""
 
+    # The text of the `DeviceInfo` of each, its driver, and why it fails; empty if it does not.
     adapters: list[Sequence[str]] = field(default_factory=list)
-    """The text of the `DeviceInfo` of each, its driver, and why it fails; empty if it does not."""
-    overdue: bool = False
-    """Whether one of them was not waited for any longer."""
+    overdue: bool = False  # Whether one of them was not waited for any longer.
 
 
 @cache

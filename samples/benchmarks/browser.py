@@ -17,8 +17,7 @@ from pathlib import Path
 
 import tflgpu
 
-TFLGPU = (sys.executable, "-m", "tflgpu")
-"""The program of this Python, whichever is found first."""
+TFLGPU = (sys.executable, "-m", "tflgpu")  # The program of this Python, whichever is found first.
 
 
 def write_site(folder: Path, models: list[Path], profile: str) -> None:

@@ -21,12 +21,10 @@ from typing import Any
 
 from ai_edge_litert.interpreter import Interpreter
 
+# LiteRT's time above which a network counts in the mean; of faster ones overheads are measured.
 LEAST_MS = 1.0
-"""LiteRT's time above which a network counts in the mean; of faster ones overheads are measured."""
-TIMEOUT = 600
-"""Seconds a network may take."""
-TFLGPU = (sys.executable, "-m", "tflgpu")
-"""The program of this Python, whichever is found first."""
+TIMEOUT = 600  # Seconds a network may take.
+TFLGPU = (sys.executable, "-m", "tflgpu")  # The program of this Python, whichever is found first.
 
 
 @dataclass(frozen=True)
@@ -34,16 +32,12 @@ class Row:
     """One network, measured."""
 
     network: str
-    kind: str
-    """float32, or the type its weights or tensors are stored in."""
-    tflgpu: float
-    """Median of a run in milliseconds."""
+    kind: str  # float32, or the type its weights or tensors are stored in.
+    tflgpu: float  # Median of a run in milliseconds.
     litert: float
     ratio: float
-    kernels: float
-    """Milliseconds all its kernels take one by one."""
-    roofline: float
-    """The least milliseconds they could take on this device."""
+    kernels: float  # Milliseconds all its kernels take one by one.
+    roofline: float  # The least milliseconds they could take on this device.
 
 
 def kind(model: Path) -> str:

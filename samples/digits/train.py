@@ -25,8 +25,7 @@ HERE = Path(__file__).parent
 SEED = 1
 EPOCHS = 30
 BATCH = 32
-ENLARGE = 10
-"""Pixels per side that one pixel of a digit has in the PNG files."""
+ENLARGE = 10  # Pixels per side that one pixel of a digit has in the PNG files.
 
 Labels = NDArray[np.int64]
 

@@ -22,15 +22,14 @@ import tflgpu
 
 HERE = Path(__file__).parent
 MODEL = HERE / "text.tflite"
+# What a token stands for, by its number.
 CHARACTERS = "\n" + "".join(map(chr, range(ord(" "), ord("~") + 1)))
-"""What a token stands for, by its number."""
-CONTEXT, CHUNK = 256, 32
-"""Tokens that the cache holds, and those of a run of `prefill`."""
+CONTEXT, CHUNK = 256, 32  # Tokens that the cache holds, and those of a run of `prefill`.
 KEEP = {"keys_*": "keys_*", "values_*": "values_*"}
 
 Array = NDArray[Any]
+# Runs a signature on tokens and where they start.
 Run = Callable[[str, dict[str, Array]], dict[str, Array]]
-"""Runs a signature on tokens and where they start."""
 
 
 def on_litert() -> Run:

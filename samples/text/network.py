@@ -8,13 +8,13 @@ from litert_torch.generative.custom_ops.dynamic_update_slice import dynamic_upda
 from torch import nn
 from torch.nn import functional
 
+# What a token stands for, by its number.
 CHARACTERS = "\n" + "".join(map(chr, range(ord(" "), ord("~") + 1)))
-"""What a token stands for, by its number."""
 LAYERS, WIDTH, HEADS, CONTEXT = 4, 96, 4, 256
 
 Tensor = Any
+# Keys and values of all layers, each [1, heads, context, width of a head].
 Cache = Mapping[str, Tensor]
-"""Keys and values of all layers, each [1, heads, context, width of a head]."""
 
 
 def empty_cache() -> dict[str, Tensor]:

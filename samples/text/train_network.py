@@ -17,8 +17,7 @@ from torch.nn import functional
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SEED, STEPS, BATCH, RATE = 1, 1200, 16, 3e-3
-CHUNK = 32
-"""Tokens of a prompt that are put into the cache at once."""
+CHUNK = 32  # Tokens of a prompt that are put into the cache at once.
 
 
 def text() -> str:

@@ -11,10 +11,10 @@ from .case import ACTIVATIONS, Case
 BINARY = ("ADD", "DIV", "MAXIMUM", "MINIMUM", "MUL", "SQUARED_DIFFERENCE", "SUB")
 
 
-FUSING = ("ADD", "DIV", "MUL", "SUB")
-"""Binary operators with a fused activation in their options."""
+FUSING = ("ADD", "DIV", "MUL", "SUB")  # Binary operators with a fused activation in their options.
 
 
+# Pairs of shapes of the operands of a binary operator.
 BROADCASTS: tuple[tuple[Shape, Shape], ...] = (
     ((2, 3, 5, 19), (2, 3, 5, 19)),
     ((2, 3, 5, 19), (19,)),
@@ -34,11 +34,10 @@ BROADCASTS: tuple[tuple[Shape, Shape], ...] = (
     ((11, 16), (16,)),
     ((5, 7, 3), (7, 1)),
 )
-"""Pairs of shapes of the operands of a binary operator."""
 
 
+# So many of them are tried with every operator; which one it is matters little to the rest.
 FIRST_BROADCASTS = 5
-"""So many of them are tried with every operator; which one it is matters little to the rest."""
 
 
 def binary_operators() -> Iterator[Case]:

@@ -7,8 +7,8 @@ from graphs import Value
 
 from tflgpu.runtime.litert.module import KernelSet
 
+# Activations that LiteRT's own kernels apply; its convolutions pass over others silently.
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
-"""Activations that LiteRT's own kernels apply; its convolutions pass over others silently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,10 +18,10 @@ class Case:
     operator: str
     situation: str
     value: Value | Sequence[Value]
+    # What LiteRT runs in its place, where it does not run the value itself.
     oracle: Value | Sequence[Value] | None = None
-    """What LiteRT runs in its place, where it does not run the value itself."""
+    # LiteRT's kernels; quantized operators repeat the rounding of XNNPACK.
     kernels: KernelSet = "built-in"
-    """LiteRT's kernels; quantized operators repeat the rounding of XNNPACK."""
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -9,6 +9,7 @@ from tflgpu.compiler.ir import Shape
 
 from .case import Case
 
+# Pairs of shapes of the operands of a binary operator.
 BROADCASTS = (
     ((2, 3, 5, 19), (2, 3, 5, 19)),
     ((2, 3, 5, 19), (19,)),
@@ -17,7 +18,6 @@ BROADCASTS = (
     ((5, 1), (2, 3, 1, 17)),
     ((7, 2, 3, 1, 5), (2, 3, 5, 1)),
 )
-"""Pairs of shapes of the operands of a binary operator."""
 
 
 COMPARISONS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")

@@ -152,6 +152,7 @@ def cut_again() -> Value:
     return reshape(call("MUL", call("SUB", image, shift), scale), 1, 4, 4, 2, 16)
 
 
+# The shape of values, what they are cut into, the axes of that, and the shape of a gain.
 GROUPS: dict[str, tuple[Shape, Shape, Shape, Shape]] = {
     "4 channels": ((2, 5, 7, 64), (2, 35, 16, 4), (1, 3), (64,)),
     "4 channels of 64 pixels": ((1, 8, 8, 64), (1, 64, 16, 4), (1, 3), (64,)),
@@ -165,7 +166,6 @@ GROUPS: dict[str, tuple[Shape, Shape, Shape, Shape]] = {
     "channels before pixels": ((2, 8, 3, 32), (2, 4, 192), (2,), (8, 1, 1)),
     "channels before ragged rows": ((1, 6, 5, 7), (1, 3, 70), (2,), (6, 1, 1)),
 }
-"""The shape of values, what they are cut into, the axes of that, and the shape of a gain."""
 
 
 def groups() -> Iterator[Case]:
@@ -207,6 +207,7 @@ def converted(whole: Shape, groups: int, *, gain: bool, turned: bool = True) -> 
     return transpose(result, 0, 2, 3, 1) if turned else result
 
 
+# The shape of images, and how many groups their channels are.
 CONVERTED: dict[str, tuple[Shape, int]] = {
     "4 channels": ((2, 5, 7, 64), 16),
     "2 channels": ((1, 7, 9, 64), 32),
@@ -219,7 +220,6 @@ CONVERTED: dict[str, tuple[Shape, int]] = {
     "150 channels": ((1, 24, 25, 300), 2),
     "single channels": ((1, 9, 11, 64), 64),
 }
-"""The shape of images, and how many groups their channels are."""
 
 
 def converted_groups() -> Iterator[Case]:

@@ -33,8 +33,7 @@ from .case import Case
 from .convolutions import window
 
 EIGHT_BITS = (("int8", -7), ("uint8", 131))
-ALL = (*EIGHT_BITS, ("int16", 0))
-"""Types, each with a zero point."""
+ALL = (*EIGHT_BITS, ("int16", 0))  # Types, each with a zero point.
 
 
 def weights(shape: Shape, axis: int = 0, channels: bool = True, dtype: str = "int8") -> Constant:
@@ -400,13 +399,13 @@ def in_blocks(shape: Shape, size: int, dtype: str = "int4") -> Constant:
     return Constant(shape, values=values, dtype=dtype, blocks=own)
 
 
+# Weights of layers of 64 inputs, by how they are stored.
 TABLES_OF_WEIGHTS: dict[str, Callable[[int], Value]] = {
     "int8": lambda outputs: weights((outputs, 64)),
     "int4": lambda outputs: weights((outputs, 64), dtype="int4"),
     "blocks of int4": lambda outputs: in_blocks((outputs, 64), 32),
     "floats": lambda outputs: w(outputs, 64),
 }
-"""Weights of layers of 64 inputs, by how they are stored."""
 
 
 def gates() -> Iterator[Case]:

@@ -100,12 +100,12 @@ def norms() -> Iterator[Case]:
         yield Case("ADD_N", f"{count}", value)
 
 
+# Shapes, with the sizes, strides and dilations of windows.
 WINDOWS = (
     ((7, 5), (3, 2), (1, 1), (1, 1)),
     ((2, 9, 7, 3), (1, 3, 2, 1), (1, 2, 3, 1), (1, 2, 1, 1)),
     ((5, 7), (5, 1), (1, 2), (1, 1)),
 )
-"""Shapes, with the sizes, strides and dilations of windows."""
 
 
 def windows() -> Iterator[Case]:

@@ -10,8 +10,7 @@ from graphs import Value, call, ints, known, number, parts, transpose, x
 
 from .case import Case
 
-WHOLE = (1, 3, 2, 5, 32)
-"""Rows of whole slices, whatever the profile."""
+WHOLE = (1, 3, 2, 5, 32)  # Rows of whole slices, whatever the profile.
 
 
 def around(*before_and_after: tuple[int, int]) -> Value:

@@ -40,8 +40,8 @@ def windows() -> Iterator[Case]:
 
 
 WINDOW = "STABLEHLO_REDUCE_WINDOW"
+# What LiteRT's scatter takes, by these names only.
 JOINS = ("STABLEHLO_ADD", "STABLEHLO_MULTIPLY", "STABLEHLO_MINIMUM", "STABLEHLO_MAXIMUM")
-"""What LiteRT's scatter takes, by these names only."""
 
 
 def reduced(

@@ -9,6 +9,7 @@ from tflgpu.compiler.ir import Shape
 
 from .case import Case
 
+# Attributes and the draw of the operand of each elementwise operator of one operand.
 UNARY: dict[str, tuple[dict[str, Any], str]] = {
     "ABS": ({}, "normal"),
     "EXP": ({}, "normal"),
@@ -26,7 +27,6 @@ UNARY: dict[str, tuple[dict[str, Any], str]] = {
     "SQUARE": ({}, "normal"),
     "TANH": ({}, "wide"),
 }
-"""Attributes and the draw of the operand of each elementwise operator of one operand."""
 
 
 def unary_operators() -> Iterator[Case]:

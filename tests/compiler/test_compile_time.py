@@ -9,8 +9,7 @@ from tflgpu.compiler import Options, pipeline
 
 pytestmark = pytest.mark.slow
 
-SECONDS_PER_OPERATOR = 6e-3
-"""10,000 operators in a minute."""
+SECONDS_PER_OPERATOR = 6e-3  # 10,000 operators in a minute.
 
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")

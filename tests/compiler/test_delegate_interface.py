@@ -23,6 +23,7 @@ from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.explain import explain
 from tflgpu.runtime import CacheWarning, PlanError
 
+# An argument for each option, and the value it gives, which is not the default.
 CHANGED: dict[str, tuple[Any, Any]] = {
     "target": ("glsl", "glsl"),
     "precision": ("f16", "f16"),
@@ -41,7 +42,6 @@ CHANGED: dict[str, tuple[Any, Any]] = {
     "cut_tables": (True, True),
     "keep_intermediates": (True, True),
 }
-"""An argument for each option, and the value it gives, which is not the default."""
 
 
 class Stopped(Exception):

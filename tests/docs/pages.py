@@ -32,11 +32,9 @@ class Block:
     """A fenced block of code."""
 
     page: str
-    line: int
-    """The number of its first line of code in the page."""
+    line: int  # The number of its first line of code in the page.
     language: str
-    note: str
-    """The comment before it, or empty."""
+    note: str  # The comment before it, or empty.
     text: str
 
     def __str__(self) -> str:

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.slow
 
 PROGRAMS: dict[str, click.Command] = {"tflgpu": main, "tflgpu-compile": compile_command}
 
+# Commands that the tests skip, and why.
 SKIPPED = {
     "apt": "test_generated.py compares the packages with .ci/run",
     "pip": "test_generated.py compares the extras with .ci/run",
@@ -37,18 +38,16 @@ SKIPPED = {
     "ruff": ".ci/run runs it",
     "mypy": ".ci/run runs it",
 }
-"""Commands that the tests skip, and why."""
 
-RUN = ("sh", "python")
-"""Languages of blocks that are run."""
+RUN = ("sh", "python")  # Languages of blocks that are run.
 
+# Notes of blocks that are not run here; test_extending.py and test_programs.py run all but the
+# first kind.
 NOT_RUN = ("not run:", "file", "change", "cases")
-"""Notes of blocks that are not run here; test_extending.py and test_programs.py run all but the
-first kind."""
 
+# Languages of blocks that are not run; test_extending.py, test_generated.py and test_programs.py
+# check most.
 SHOWN = ("text", "c", "cmake", "xml", "kotlin", "js", "jinja", "diff")
-"""Languages of blocks that are not run; test_extending.py, test_generated.py and test_programs.py
-check most."""
 
 FOLDERS = ("compiler", "docs", "samples", "templates")
 

@@ -19,13 +19,14 @@ pytestmark = pytest.mark.slow
 
 PAGE = "docs/extending.md"
 
+# The sections that add an operator, and its name.
 ROUTES = {
     "A table row": "STABLEHLO_MAXIMUM",
     "A decomposition": "MATRIX_DIAG",
     "A kernel": "REVERSE_SEQUENCE",
 }
-"""The sections that add an operator, and its name."""
 
+# Compares cases with LiteRT, in both languages and with both slice widths.
 OPERATORS = """
 import sys, tempfile
 import numpy as np
@@ -50,15 +51,15 @@ for target in sorted({{info.target for info in tflgpu.devices()}}):
             np.testing.assert_allclose(actual, value, 1e-5, 1e-5, err_msg=name)
             print(name)
 """
-"""Compares cases with LiteRT, in both languages and with both slice widths."""
 
+# Prints the names of all operators.
 KNOWN = """
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.decompose.decomposition import DECOMPOSITIONS
 print(*OPS, *DECOMPOSITIONS)
 """
-"""Prints the names of all operators."""
 
+# Prints the number of events for two casts, the first of which is also an output.
 REWRITES = """
 import sys
 import tflgpu
@@ -78,7 +79,6 @@ lossy = typed("int32", "CAST", call("CAST", xi(3, 5)))
 assert events(lossy) == ["float32 cannot represent every int32"]
 print(len(events([call("CAST", exact), exact])))
 """
-"""Prints the number of events for two casts, the first of which is also an output."""
 
 
 def steps(heading: str) -> list[Block]:

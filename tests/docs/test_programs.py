@@ -16,13 +16,14 @@ from docs.pages import blocks
 pytestmark = pytest.mark.slow
 
 STRICT = "-std=c99 -Wall -Wextra -Wpedantic -Werror"
+# The files that the page shows, by name.
 PAGE = {
     block.note.removeprefix("file "): block.text
     for block in blocks("docs/deploying.md")
     if block.note.startswith("file ")
 }
-"""The files that the page shows, by name."""
 
+# What the page uses of Java's jni.h.
 JNI = """
 #include <stdint.h>
 #define JNIEXPORT
@@ -41,7 +42,6 @@ struct functions {
   void (*ReleaseStringUTFChars)(JNIEnv *, jstring, const char *);
 };
 """
-"""What the page uses of Java's jni.h."""
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,7 @@
 
 import pytest
 
-SHORT = 150
-"""How many are tried by default."""
+SHORT = 150  # How many are tried by default.
 
 
 @pytest.fixture

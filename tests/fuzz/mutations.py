@@ -170,8 +170,7 @@ MUTATIONS: Sequence[Mutation] = (
 )
 
 
-Mutations = tuple[tuple[int, int], ...]
-"""Mutations, each as its place in `MUTATIONS` and a seed."""
+Mutations = tuple[tuple[int, int], ...]  # Mutations, each as its place in `MUTATIONS` and a seed.
 
 
 @cache

@@ -26,8 +26,8 @@ from tflgpu.compiler.litert.child import Child
 from tflgpu.runtime.errors import DeviceError, TflgpuError
 from tflgpu.runtime.litert.module import KernelSet
 
+# The draws of inputs, by the kind of their type.
 DRAWN = {"f": "normal", "i": "counts", "u": "counts", "b": "truth", "c": "normal"}
-"""The draws of inputs, by the kind of their type."""
 
 
 def test_results_are_those_of_litert(seeds: range, tmp_path: Path) -> None:

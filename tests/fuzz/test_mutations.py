@@ -35,6 +35,7 @@ from tflgpu.runtime.plan.records import Plan
 from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.plan.validate import validate
 
+# Fields on which the memory that kernels touch depends, where every other value is an accident.
 BOUND = frozenset(
     [
         *(("target",), ("fingerprint",), ("dispatches", "grid"), ("dispatches", "kernel")),
@@ -45,17 +46,14 @@ BOUND = frozenset(
         ),
     ]
 )
-"""Fields on which the memory that kernels touch depends, where every other value is an accident."""
 
 
 @dataclass(frozen=True)
 class Failure:
     """An error that is no answer to a damaged model."""
 
-    kind: str
-    """The name of its class."""
-    place: str
-    """The file and the line that raised it."""
+    kind: str  # The name of its class.
+    place: str  # The file and the line that raised it.
     text: str = field(compare=False)
 
     @classmethod

@@ -15,13 +15,12 @@ from tflgpu.compiler.ops import OPS
 from .draws import drawn
 from .values import Body, Call, Constant, Input, Part, State, Value
 
-VERSIONS = {"BROADCAST_TO": 2}
-"""Versions of operators of which LiteRT has no first one."""
+VERSIONS = {"BROADCAST_TO": 2}  # Versions of operators of which LiteRT has no first one.
 
 QUANTIZED_TYPES = ("int8", "uint8", "int16")
 
+# What names of values begin with that no operator computes.
 SOURCES = {Input: "in", Constant: "constant", State: "state"}
-"""What names of values begin with that no operator computes."""
 
 
 @dataclass(frozen=True)

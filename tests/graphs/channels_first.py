@@ -2,8 +2,8 @@
 
 from .values import Value, call, transpose, w
 
+# Permutations from channels last to channels first, and back.
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""Permutations from channels last to channels first, and back."""
 
 
 def conv_channels_first(image: Value, outputs: int, inputs: int) -> Value:

@@ -34,11 +34,11 @@ DRAWS: dict[str, Draw] = {
     "with ties": lambda random, shape: random.integers(-3, 3, shape) + 0.5,
 }
 
+# The draws of floats without special values.
 REAL = ("normal", "weights", "positive", "away from zero", "wide")
-"""The draws of floats without special values."""
 
+# Special values with denormals and the largest floats.
 EDGES = (*SPECIAL, -0.0, 1e-40, -1e-40, 3.4e38, -3.4e38)
-"""Special values with denormals and the largest floats."""
 
 
 def salted(draw: Draw) -> Draw:
@@ -51,8 +51,7 @@ def salted(draw: Draw) -> Draw:
     return with_edges
 
 
-WHOLE_RANGE = "whole range"
-"""Draws from all integers of a type, which `drawn` looks up."""
+WHOLE_RANGE = "whole range"  # Draws from all integers of a type, which `drawn` looks up.
 
 
 def drawn(name: str, shape: Shape, kind: str = "normal", dtype: str = "float32") -> Array:

@@ -9,8 +9,8 @@ from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 
 from .operators import file_of, graph_of
 
+# Names of the outputs, separated by blanks; of the inputs; of the operator.
 Line = tuple[str, Sequence[str], str]
-"""Names of the outputs, separated by blanks; of the inputs; of the operator."""
 
 
 SHAPE = (1, 5, 7, 11)

@@ -128,6 +128,7 @@ def segments(image: Value) -> Value:
     return call("RESIZE_BILINEAR", conv(image, 3, 3), size, half_pixel_centers=True)
 
 
+# The expressions of each model.
 EXPRESSIONS: Mapping[str, Mapping[str, Value | Sequence[Value]]] = {
     "uint8": {"class": quantized_classifier("uint8", 128)},
     "int8": {"class": quantized_classifier("int8", 3)},
@@ -148,4 +149,3 @@ EXPRESSIONS: Mapping[str, Mapping[str, Value | Sequence[Value]]] = {
     "heatmaps": {"joints": conv(x(1, 16, 16, 3), 5, 3)},
     "threshold": {"above": typed("bool", "GREATER", x(1, 7), known(np.float32(0.1)))},
 }
-"""The expressions of each model."""

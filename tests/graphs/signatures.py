@@ -15,8 +15,7 @@ from .draws import drawn
 
 SHAPE = (1, 5, 7, 3)
 
-ROWS, WIDTH = 8, 6
-"""Rows of the cache of `cached`, and numbers in each."""
+ROWS, WIDTH = 8, 6  # Rows of the cache of `cached`, and numbers in each.
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,7 @@ class Constant:
     draw: str = "normal"
     values: Array | None = None
     quantization: Quantization | None = None
-    dtype: str = ""
-    """A type that numpy lacks; the values are of a wider one."""
+    dtype: str = ""  # A type that numpy lacks; the values are of a wider one.
     blocks: Blocks | None = None
 
 
@@ -54,10 +53,8 @@ class Call:
     shapes: tuple[Shape, ...] | None = None
     dtype: str = "float32"
     outputs: int = 1
-    dtypes: tuple[str, ...] = ()
-    """Types of the outputs where they differ."""
-    quantization: Quantization | None = None
-    """Of each output that holds quantized integers."""
+    dtypes: tuple[str, ...] = ()  # Types of the outputs where they differ.
+    quantization: Quantization | None = None  # Of each output that holds quantized integers.
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ from ai_edge_litert import interpreter as litert
 
 from tflgpu.litert import Interpreter
 
-STRIDE = 12
-"""One of so many models is opened."""
+STRIDE = 12  # One of so many models is opened.
 
 
 def listed(models: Path, kind: str) -> Iterator[Path]:

@@ -20,16 +20,15 @@ pytestmark = pytest.mark.xdist_group("scripts for LiteRT")
 HERE = Path(__file__).parent
 SCRIPTS = sorted((HERE / "scripts").glob("*.py"))
 NAMES = [script.stem for script in SCRIPTS]
+# Scripts with more than one import to change.
 WITH_TENSORFLOW = {
     script.stem for script in SCRIPTS if "import tensorflow" in script.read_text(encoding="utf-8")
 }
-"""Scripts with more than one import to change."""
 
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]\d+)?")
 TOLERANCE = 2e-3
 
-Printed = Mapping[str, str]
-"""What each script prints, by its name."""
+Printed = Mapping[str, str]  # What each script prints, by its name.
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ from devices import ATTACHED, Attached, reached
 import tflgpu
 from tflgpu.runtime import Session
 
-Opener = Callable[..., Session]
-"""Called with the path of a model, and `keep_intermediates`."""
+Opener = Callable[..., Session]  # Called with the path of a model, and `keep_intermediates`.
 
 
 OPENGL = {
@@ -18,12 +17,12 @@ OPENGL = {
     *("mediapipe_hand/palm_detection", "mediapipe_pose/pose_landmark_lite"),
     *("pose_other/hourglass", "efficientnet_b0_224"),
 }
+# Unless all are asked for, these networks run there and on the first device, the others on all
+# devices of OpenCL, and tests of what is in images on the first device alone.
 WEBGPU = {
     *("mediapipe_face/face_detection_short_range", "tiny_mlperf/trainedRes"),
     *("tiny_mlperf/vww_96_float", "tiny_mlperf/model_ToyCar"),
 }
-"""Unless all are asked for, these networks run there and on the first device, the others on all
-devices of OpenCL, and tests of what is in images on the first device alone."""
 
 
 @pytest.fixture(params=ATTACHED, ids=str)

@@ -16,6 +16,7 @@ from tflgpu.runtime.cache.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
+# Small ones of every kind: images and sequences, of floats and of bytes.
 NETWORKS = (
     "audio/micro_speech_lstm",
     "classification_other/keras_lstm_mnist_ptq",
@@ -28,7 +29,6 @@ NETWORKS = (
     "recommend_rl/recommendation_rnn_i10o100",
     "tiny_mlperf/vww_96_int8",
 )
-"""Small ones of every kind: images and sequences, of floats and of bytes."""
 RUN = """async (inputs) => {
   const arrays = {float32: Float32Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array};
   const {load} = await import("./network/network.js");

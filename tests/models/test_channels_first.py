@@ -8,8 +8,8 @@ import pytest
 from graphs import Value, call, ints, known, number, parts, w, x
 from rewriting import assert_agrees, compiled
 
+# Orders of axes: channels first from channels last, and back.
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""Orders of axes: channels first from channels last, and back."""
 LOWEST = float(np.finfo(np.float32).min)
 ONCE = {"stride_h": 1, "stride_w": 1}
 TWICE = {"stride_h": 2, "stride_w": 2}

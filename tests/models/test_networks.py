@@ -36,27 +36,26 @@ NETWORKS = (
     "tiny_mlperf/model_ToyCar",
 )
 
+# Networks that take brightness from 0 to 1, and for which anything below gives NaN.
 UNIFORM = ("enhance/lite-model_zero-dce_1",)
-"""Networks that take brightness from 0 to 1, and for which anything below gives NaN."""
 
+# Networks with random weights, and the range of the pixels they take.
 BENCHMARKS = {
     "mobilenet_v1_1.0_224": (-1.0, 1.0),
     "mobilenet_v2_1.0_224": (-1.0, 1.0),
     "efficientnet_b0_224": (0.0, 255.0),
 }
-"""Networks with random weights, and the range of the pixels they take."""
 
+# Networks whose sums nearly cancel, and the tolerance for languages that round every product.
+#
+# OpenCL C multiplies and adds with one rounding, as LiteRT does; GLSL ES 3.1 has no such
+# instruction. For the mask of the first network, LiteRT itself differs as much from a float64
+# computation. In the second, inner tensors differ but not the outputs: one kernel computes squeeze
+# and excite as a whole, and its last layer amplifies the rounding of its first one.
 ILL_CONDITIONED = {
     ("mediapipe_pose/pose_landmark_lite", "glsl"): 4e-4,
     ("efficientnet_b0_224", "glsl"): 1e-3,
 }
-"""Networks whose sums nearly cancel, and the tolerance for languages that round every product.
-
-OpenCL C multiplies and adds with one rounding, as LiteRT does; GLSL ES 3.1 has no such instruction.
-For the mask of the first network, LiteRT itself differs as much from a float64 computation. In the
-second, inner tensors differ but not the outputs: one kernel computes squeeze and excite as a whole,
-and its last layer amplifies the rounding of its first one.
-"""
 
 
 def drawn(infos: Sequence[TensorInfo], low: float | None = None, high: float = 1) -> list[Array]:

@@ -26,12 +26,12 @@ from tflgpu.runtime.opencl.programs import Program
 from tflgpu.runtime.plan.kernels import Kernel
 
 DEVICE = "Oclgrind"
+# Oclgrind 21.10 is wrong about these functions of a vector of integers and a number.
 CORRECTIONS = """
 #define clamp(v, low, high) clamp(v, (__typeof__(v))(low), (__typeof__(v))(high))
 #define max(a, b) max(a, (__typeof__(a))(b))
 #define min(a, b) min(a, (__typeof__(a))(b))
 """
-"""Oclgrind 21.10 is wrong about these functions of a vector of integers and a number."""
 
 
 class Simulator(OpenCLDevice):

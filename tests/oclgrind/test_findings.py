@@ -20,14 +20,12 @@ pytestmark = pytest.mark.slow
 
 DRIVER = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
 PROFILES = ("gpu", "adreno", "mali", "nvidia", "amd", "intel_xe")
+# By default each profile runs every (PROFILES * SAMPLED)th case of an operator, each another.
 SAMPLED = 6
-"""By default each profile runs every (PROFILES * SAMPLED)th case of an operator, each another."""
-SHARES = 3
-"""By default each profile runs every third operator, so that two of them run each."""
-BUILD_OPTIONS = "-U__has_builtin"
-"""Oclgrind does not know all of Clang's builtins."""
+SHARES = 3  # By default each profile runs every third operator, so that two of them run each.
+BUILD_OPTIONS = "-U__has_builtin"  # Oclgrind does not know all of Clang's builtins.
+# In what Oclgrind prints: what was found, and in which kernel.
 FINDING = re.compile(r"^(\S.*?)(?: at .*)?\n\s+Kernel:\s+(\S+)", re.MULTILINE)
-"""In what Oclgrind prints: what was found, and in which kernel."""
 
 FAULTS = """
 __kernel __attribute__((reqd_work_group_size(8, 1, 1))) void race(__global float* y) {

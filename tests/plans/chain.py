@@ -34,8 +34,8 @@ LENGTH = 13
 SIZE = 4 * LENGTH
 
 
+# Of the second tensor in the arena, and of the second constant; devices want multiples of 128.
 OFFSET = 512
-"""Of the second tensor in the arena, and of the second constant; devices want multiples of 128."""
 
 
 ADD = """// y = a + b
@@ -104,6 +104,7 @@ def module(arrays: str, body: str, beside: str = "") -> str:
     return "\n".join(lines)
 
 
+# The kernel files of `chain` for each target.
 CHAIN = {
     "opencl": {
         "kernels/000_add.cl": ADD,
@@ -121,7 +122,6 @@ CHAIN = {
         "kernels/002_subtract.wgsl": module("a b y", "y[i] = 3.0 * a[i] - b[i];"),
     },
 }
-"""The kernel files of `chain` for each target."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import tflgpu
 FOLDERS = ("compiler", "litert", "runtime", "templates")
 
 
+# Folders and loose modules in the order of the data: each may import those before it.
 STAGES = {
     "compiler": (
         *(
@@ -63,9 +64,9 @@ STAGES = {
         *("tensor_buffer", "signatures", "compiled_model", "aliases", "__main__"),
     ),
 }
-"""Folders and loose modules in the order of the data: each may import those before it."""
 
 
+# What of the other packages each part may import besides; the longest key that fits counts.
 OUTSIDE = {
     "templates": (),
     "runtime": (),
@@ -101,9 +102,9 @@ OUTSIDE = {
     # Reads, compiles, loads and runs.
     "litert": ("compiler", "runtime"),
 }
-"""What of the other packages each part may import besides; the longest key that fits counts."""
 
 
+# Libraries that only these parts may import.
 RESERVED = {
     "jinja2": ("compiler.codegen", "compiler.report"),
     "tflite": ("compiler.frontend", "compiler.tflite_schema"),
@@ -115,7 +116,6 @@ RESERVED = {
     "fsspec": ("runtime.remote.store",),
     "cryptography": ("runtime.remote.keys",),
 }
-"""Libraries that only these parts may import."""
 
 
 NOT_AT_RUN_TIME = (
@@ -277,8 +277,8 @@ def test_the_extra_is_imported_only_for_stores_and_clusters(statement: str) -> N
     assert not loaded & {"fsspec", "cryptography", "distributed", "dask", "asyncssh", "aiohttp"}
 
 
+# What only commands that compile import.
 COMPILING = {"tflgpu.compiler.pipeline", "tflgpu.compiler.ops", "jinja2"}
-"""What only commands that compile import."""
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 FOLDERS = ("compiler", "litert", "runtime", "templates", "tests", "samples", "docs")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
+# Endings of the files below compiler, runtime and templates that an installation needs.
 SHIPPED = {".py", ".jinja", ".c", ".h", ".toml", ".md", ".txt", ".typed"} | {
     ".css",
     ".html",
@@ -31,7 +32,6 @@ SHIPPED = {".py", ".jinja", ".c", ".h", ".toml", ".md", ".txt", ".typed"} | {
     ".ts",
     ".sh",
 }
-"""Endings of the files below compiler, runtime and templates that an installation needs."""
 
 
 def sources() -> list[Path]:
@@ -99,6 +99,7 @@ def test_the_wheel_holds_nothing_else(wheel: set[str]) -> None:
     assert [name.split(".data/")[-1] for name in others] == ["data/share/man/man1/tflgpu.1"]
 
 
+# Uses every name of tflgpu. mypy must see what is wrong with the last three lines.
 APPLICATION = """
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,6 @@ tflgpu.load(5)  # type: ignore[arg-type]
 tflgpu.compile(cache="cache")  # type: ignore[call-arg]
 tflgpu.lode  # type: ignore[attr-defined]
 """
-"""Uses every name of tflgpu. mypy must see what is wrong with the last three lines."""
 
 
 def test_an_application_has_types(wheel_file: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from platforms import linux
 
 SECONDS_TO_END = 60
 
+# A program of two processes.
 USES = """
 import os, signal, sys
 sys.path.insert(0, {tests!r})
@@ -35,7 +36,6 @@ if not os.fork():
 os.wait()
 {after}
 """
-"""A program of two processes."""
 SESSION = """
 session = tflgpu.load(folder, device=device)
 a, b = pair()

@@ -21,8 +21,8 @@ def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
 
 
 C_TYPES = {"int32": "int", "float32": "float", "int8": "char", "uint8": "uchar"}
+# The type of a kernel's elements, by the type of the tensor.
 TYPES = {name: C_TYPES[kind] for name, kind in DEVICE_TYPES.items()}
-"""The type of a kernel's elements, by the type of the tensor."""
 
 
 @pytest.mark.parametrize("dtype", TYPES)

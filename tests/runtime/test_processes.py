@@ -29,8 +29,7 @@ from tflgpu.runtime.startup import Startup
 
 SECONDS_TO_END = 60
 CYCLES = 500
-GROWTH = 8192
-"""Bytes a session may leave behind in the driver, on average."""
+GROWTH = 8192  # Bytes a session may leave behind in the driver, on average.
 
 
 def variant(cache: Path) -> Path:

@@ -16,8 +16,7 @@ import tflgpu
 
 SCRIPT = SAMPLES / "text" / "generate_text.py"
 PROMPT = "## Getting started\n"
-LENGTH = 140
-"""Characters after half a cache of prompt, more than it has room for."""
+LENGTH = 140  # Characters after half a cache of prompt, more than it has room for.
 
 
 @pytest.fixture(scope="module")

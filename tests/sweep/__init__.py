@@ -13,6 +13,7 @@ from .reductions import GENERATORS as REDUCTIONS
 from .stablehlo import GENERATORS as STABLEHLO
 from .windows import GENERATORS as WINDOWS
 
+# By operator, or by what is fused.
 GENERATORS: dict[str, Generator] = {
     **BLOCKS,
     **ELEMENTWISE,
@@ -26,7 +27,6 @@ GENERATORS: dict[str, Generator] = {
     **STABLEHLO,
     **WINDOWS,
 }
-"""By operator, or by what is fused."""
 
 _VARIABLES = (
     "compiler/rewrites/decompose/test_resolve_variables.py",
@@ -42,6 +42,7 @@ _LISTS = ("compiler/rewrites/decompose/test_tensor_list.py", "LiteRT leaves list
 
 _SIZES = ("cases/composites.py", "its shapes all follow from a few sizes")
 
+# Operators without a generator: the file below tests/ that tests them, and why.
 ELSEWHERE: dict[str, tuple[str, str]] = {
     "ASSIGN_VARIABLE": _VARIABLES,
     "AudioSpectrogram": _SIZES,
@@ -73,4 +74,3 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "aeq.hadamard_rotation": _SIZES,
     "moe": _SIZES,
 }
-"""Operators without a generator: the file below tests/ that tests them, and why."""

@@ -18,25 +18,23 @@ from tflgpu.compiler.ir import Shape
 
 Choice = TypeVar("Choice")
 
+# Draws the value that a small graph computes, or several, one for each output.
 Generator = Callable[[DrawFn], Value | Sequence[Value]]
-"""Draws the value that a small graph computes, or several, one for each output."""
 
 SIZES = (1, 2, 3, 5, 7, 11)
+# Sizes of last axes, which may be stored in slices.
 CHANNELS = (1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 19, 32, 37)
-"""Sizes of last axes, which may be stored in slices."""
 
-MOST = 3000
-"""Most elements of a tensor."""
+MOST = 3000  # Most elements of a tensor.
 
 RANKS = (1, 2, 3, 4, 5, 6)
-SLICED = (1, 2, 3, 4)
-"""Ranks that LiteRT's simplest kernels accept."""
+SLICED = (1, 2, 3, 4)  # Ranks that LiteRT's simplest kernels accept.
 
+# Activations that LiteRT's own kernels apply.
 ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6", "RELU_N1_TO_1")
-"""Activations that LiteRT's own kernels apply."""
 
+# For each way to draw values, an operator that keeps what is special about them.
 _COMPUTED = {"normal": "NEG", "positive": "ABS", "away from zero": "NEG", "wide": "NEG"}
-"""For each way to draw values, an operator that keeps what is special about them."""
 
 
 def pick(draw: DrawFn, options: Sequence[Choice]) -> Choice:

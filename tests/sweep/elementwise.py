@@ -32,17 +32,14 @@ class Row:
     """What an elementwise operator accepts."""
 
     dtypes: Sequence[str] = REAL
+    # How floats are drawn; for the last operand, if there are two.
     draws: Sequence[str] = ("normal",)
-    """How floats are drawn; for the last operand, if there are two."""
     attrs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     ranks: Sequence[int] = RANKS
-    result: str | None = None
-    """Type of the result, if it is not the type of the operands."""
-    whole: str = "small"
-    """How integers of the last operand are drawn."""
+    result: str | None = None  # Type of the result, if it is not the type of the operands.
+    whole: str = "small"  # How integers of the last operand are drawn.
     broadcasts: bool = True
-    activates: bool = False
-    """Whether it has a fused activation."""
+    activates: bool = False  # Whether it has a fused activation.
 
 
 UNARY = {

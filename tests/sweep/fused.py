@@ -37,8 +37,7 @@ UNARY = ("ABS", "ELU", "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "NEG", "RELU", "R
 BINARY = ("ADD", "ADD", "DIV", "MAXIMUM", "MINIMUM", "MUL", "MUL", "SQUARED_DIFFERENCE", "SUB")
 ACTIVATED = ("ADD", "DIV", "MUL", "SUB")
 
-_Known = tuple[Value, Shape]
-"""A value and its shape."""
+_Known = tuple[Value, Shape]  # A value and its shape.
 
 
 def _floats(draw: DrawFn, generator: Generator) -> list[Value]:

@@ -27,8 +27,8 @@ LOWER = (1, 2, 3, 4, 5)
 
 _DTYPES = {"REDUCE_ALL": ("bool",), "REDUCE_ANY": ("bool",)}
 _KINDS = {("REDUCE_PROD", "float32"): "away from zero", ("REDUCE_PROD", "int32"): "counts"}
+# Most elements, so that products fit into 32 bits and truth values differ.
 _MOST = {"REDUCE_PROD": 9, "REDUCE_ALL": 60, "REDUCE_ANY": 60}
-"""Most elements, so that products fit into 32 bits and truth values differ."""
 
 
 def _reduction(operator: str) -> Generator:

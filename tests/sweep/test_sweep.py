@@ -29,25 +29,19 @@ from tflgpu.compiler.ops import OPS
 
 pytestmark = pytest.mark.slow
 
-TOGETHER = 48
-"""Graphs compiled as one model."""
+TOGETHER = 48  # Graphs compiled as one model.
+HANDFUL = 8  # Graphs that hypothesis draws in one run.
+LITERT = Child()  # LiteRT in a process of its own.
 
-HANDFUL = 8
-"""Graphs that hypothesis draws in one run."""
-
-LITERT = Child()
-"""LiteRT in a process of its own."""
-
+# What the compiler says of scales so far apart that LiteRT's own results are no measure.
 BEYOND = (
     "wrap in 16 bits",
     "to be a shift of 64 bits",
     "whose result is undefined",
     "LiteRT leaves undefined",
 )
-"""What the compiler says of scales so far apart that LiteRT's own results are no measure."""
 
-REPORTED = 3
-"""Most graphs that differ to be reported, each with its simplest variant."""
+REPORTED = 3  # Most graphs that differ to be reported, each with its simplest variant.
 
 
 def cases(name: str) -> st.SearchStrategy[Case]:

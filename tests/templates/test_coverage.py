@@ -14,25 +14,25 @@ from tflgpu.compiler.language.language import LANGUAGES, WGSL
 KEYWORDS = {"if", "for", "while", "return"}
 
 IMAGES = {"read_texel", "read_half_texel", "texel_lane"}
+# For kernels that only OpenCL C has, as images are.
 BYTES = {
     *("add_products", "add_signed_products", "as_ints", "byte_word", "bytes_at", "word_at"),
     *("look_up_bytes", "part_of_word_at"),
 }
-"""For kernels that only OpenCL C has, as images are."""
+# For arithmetic in `mediump`; the other languages have arrays of halves.
 MEDIUM = {"load_medium", "medium_halves"}
-"""For arithmetic in `mediump`; the other languages have arrays of halves."""
+# For weights and pixels in pairs of slices, in Vulkan's GLSL alone.
 PAIRS = {"words_at", "halves_of", "half_words", "pairs2", "pairs4"}
-"""For weights and pixels in pairs of slices, in Vulkan's GLSL alone."""
+# For bytes and shorts that share a word in GLSL; OpenCL C has arrays of them.
 PACKED = {
     *("int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"),
     *("uint16_at", "set_short", "set_shorts", "store_two_words"),
 }
-"""For bytes and shorts that share a word in GLSL; OpenCL C has arrays of them."""
+# GLSL ES has no sub-groups.
 SUB_GROUPS = {
     *("sub_groups", "sub_group_number", "sub_group_lane"),
     *("sub_group_sum", "sub_group_sums", "sub_group_max"),
 }
-"""GLSL ES has no sub-groups."""
 BUILT_IN = {
     "opencl": {
         *("INFINITY", "NAN", "rest_of", "upper_bits_of", "add_wide", "in_bytes", "in_shorts"),
@@ -68,8 +68,8 @@ BUILT_IN = {
         *SUB_GROUPS,
     },
 }
+# Intrinsics a language has by itself, or that only others of another language need.
 BUILT_IN["wgsl"] = BUILT_IN["glsl"] - {"isnan", "isinf", "mod"}
-"""Intrinsics a language has by itself, or that only others of another language need."""
 
 
 def templates() -> dict[str, str]:

@@ -23,21 +23,20 @@ from tflgpu.compiler.options import TargetName
 
 pytestmark = pytest.mark.slow
 
+# The languages, and the widest slices and fewest buffers they have.
 TARGETS = (
     *(("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31")),
     ("wgsl", "webgpu"),
 )
-"""The languages, and the widest slices and fewest buffers they have."""
 WEIGHTS = (w(7, 3, 3, 3), w(7))
+# Of an operator's cases every sixteenth is looked at, by the profiles of a language in turn; in
+# test_operators.py they all run.
 LOOKED_AT = 16
-"""Of an operator's cases every sixteenth is looked at, by the profiles of a language in turn; in
-test_operators.py they all run."""
 
 
-CHECKED = 4
-"""Of an operator's cases every fourth is checked as OpenCL of GPUs."""
+CHECKED = 4  # Of an operator's cases every fourth is checked as OpenCL of GPUs.
+# Operators are checked in so many parts; validators take longer to start than to check one.
 PARTS = 8
-"""Operators are checked in so many parts; validators take longer to start than to check one."""
 SYNTAX_OF_OPENCL = (
     *("-x", "cl", "-cl-std=CL1.2", "-triple", "spir64", "-fsyntax-only", "-w"),
     *("-finclude-default-header", "-fdeclare-opencl-builtins"),

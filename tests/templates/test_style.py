@@ -16,11 +16,11 @@ KERNELS = sorted(
     if path.parent.name != "dialects"
 )
 LONGEST = 120
+# What only one language has, or what a construct of the language says.
 SPELLED = re.compile(
     r"\b(?:int|float|bool|uint|half|void|[iu]?vec[234]|(?:float|int|half|uchar)\d+) +\w+ *[=;\[]"
     r"|__\w+|\b(?:for|while|if) \(|#pragma|get_\w+_id"
 )
-"""What only one language has, or what a construct of the language says."""
 
 
 def spelled(text: str) -> list[str]:

@@ -19,16 +19,12 @@ from ..memory import Buffer
 class Codec:
     """How values lie in memory."""
 
-    stored: str
-    """The kind of the array's elements, as `Language.element` takes it."""
-    element: str = FLOAT
-    """The type of a value in the kernel: float or int."""
-    with_sign = False
-    """Whether values are bytes that have a sign."""
-    repeats = False
-    """Whether the store contains the value's expression more than once."""
+    stored: str  # The kind of the array's elements, as `Language.element` takes it.
+    element: str = FLOAT  # The type of a value in the kernel: float or int.
+    with_sign = False  # Whether values are bytes that have a sign.
+    repeats = False  # Whether the store contains the value's expression more than once.
+    # Whether loading a slice contains the index more than once, which then must not change it.
     repeats_index = False
-    """Whether loading a slice contains the index more than once, which then must not change it."""
 
     @property
     def in_image(self) -> SliceCodec | None:
@@ -39,8 +35,8 @@ class Codec:
 class SliceCodec(Codec, ABC):
     """How slices lie in an array."""
 
+    # Whether an element of the array is two slices; indices count slices nevertheless.
     pairs = False
-    """Whether an element of the array is two slices; indices count slices nevertheless."""
 
     @abstractmethod
     def load(self, memory: Buffer, index: Operand) -> Expression:
@@ -98,10 +94,10 @@ class Join(Protocol):
 class ElementCodec(Codec, ABC):
     """How single values lie in a row-major array."""
 
+    # What is added to floats to store them as integers; None to store values as they are.
     zero_point: int | None = None
-    """What is added to floats to store them as integers; None to store values as they are."""
+    # Whether several values share an element of the array; indices count values nevertheless.
     packed = False
-    """Whether several values share an element of the array; indices count values nevertheless."""
 
     @abstractmethod
     def at(self, memory: Buffer, place: Operand) -> Expression:
@@ -153,8 +149,8 @@ class ElementCodec(Codec, ABC):
             first += size
         return saved
 
+    # The intrinsic that makes the integers that are stored of a slice of floats.
     _whole_numbers = "whole_numbers"
-    """The intrinsic that makes the integers that are stored of a slice of floats."""
 
     def _value(self, stored: Expression) -> Expression:
         return self._less_zero(stored)

@@ -50,8 +50,7 @@ class Halves(Half):
     In languages without arrays of them, slices are unpacked into variables of half precision.
     """
 
-    widens: bool = False
-    """Whether what is read becomes floats."""
+    widens: bool = False  # Whether what is read becomes floats.
 
     stored = "halves"
 
@@ -111,8 +110,8 @@ class HalvesOfImage(Floats):
 class PairedHalves(Halves):
     """Slices of halves in an array of pairs of them, each as two integers."""
 
+    # Whether the kernel computes in single precision, so that it may not name halves.
     single: bool = False
-    """Whether the kernel computes in single precision, so that it may not name halves."""
 
     stored = "pairs"
     pairs = True

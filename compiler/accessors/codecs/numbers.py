@@ -9,13 +9,13 @@ from ...language.types import FLOAT, FLOATS, INT
 from ..memory import Buffer
 from .codec import ElementCodec
 
+# The intrinsic that makes integers of a slice of floats, by their type in memory.
 _WHOLE_NUMBERS = {
     "": "whole_numbers",
     "int8": "int8_numbers",
     "uint8": "uint8_numbers",
     "uint16": "uint16_numbers",
 }
-"""The intrinsic that makes integers of a slice of floats, by their type in memory."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,7 @@ class Numbers(ElementCodec):
 
     element: str = FLOAT
     zero_point: int | None = None
-    narrow: str = ""
-    """int8, uint8 or uint16 if integers are stored so; "" for 32 bits."""
+    narrow: str = ""  # int8, uint8 or uint16 if integers are stored so; "" for 32 bits.
 
     @property
     def stored(self) -> str:  # type: ignore[override]
@@ -68,8 +67,7 @@ class _Intrinsics:
     read: str
     store: str
     store_slice: str
-    store_words: str
-    """Stores a slice that begins with a word."""
+    store_words: str  # Stores a slice that begins with a word.
 
 
 _INTRINSICS = {

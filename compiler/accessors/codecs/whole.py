@@ -25,8 +25,7 @@ class Whole(SliceCodec):
     _load: str
     _lane: str
     _save: str
-    least: int = 0
-    """The number that a stored 0 stands for."""
+    least: int = 0  # The number that a stored 0 stands for.
 
     repeats_index: bool = False
 
@@ -46,14 +45,14 @@ class Whole(SliceCodec):
         return Real(self.least)
 
 
+# Integers of 8 bits; in GLSL a slice is an unsigned integer with lane 0 in its lowest bits.
 BYTES = Whole("byte", "load_bytes", "byte_lane", "store_bytes")
-"""Integers of 8 bits; in GLSL a slice is an unsigned integer with lane 0 in its lowest bits."""
 
+# Integers of 4 bits of constants; a byte is lanes of two slices, of the first its lower half.
 NIBBLES = Whole("byte", "load_nibbles", "", "", repeats_index=True)
-"""Integers of 4 bits of constants; a byte is lanes of two slices, of the first its lower half."""
 
+# Integers of 16 bits; in GLSL a slice is two unsigned integers with two lanes each.
 SHORTS = Whole("short", "load_shorts", "short_lane", "store_shorts")
-"""Integers of 16 bits; in GLSL a slice is two unsigned integers with two lanes each."""
 
 
 ENTRIES = 256

@@ -6,14 +6,15 @@ from ...language.notation import UNARY
 from .types import lanes, scalar, vector, wgsl
 from .values import Value, binary, called, chosen, common, filled, shift
 
+# Functions that WGSL has under the same name.
 SAME = {
     *("abs", "sign", "floor", "ceil", "trunc", "fract", "sqrt", "pow", "fma", "step"),
     *("exp", "exp2", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
     *("tanh", "asinh", "acosh", "atanh", "min", "max", "clamp", "mix", "any", "all"),
     *("dot", "dot4I8Packed"),
 }
-"""Functions that WGSL has under the same name."""
 
+# Those that it has under another one.
 RENAMED = {
     "inversesqrt": "inverseSqrt",
     "roundEven": "round",
@@ -22,13 +23,12 @@ RENAMED = {
     "packHalf2x16": "pack2x16float",
     "barrier": "workgroupBarrier",
 }
-"""Those that it has under another one."""
 
+# The types of those results that have not the type of the arguments.
 RESULTS = {
     **dict.fromkeys(("any", "all"), "bool"),
     **{"unpackHalf2x16": "vec2", "packHalf2x16": "uint", "dot4I8Packed": "int", "barrier": "void"},
 }
-"""The types of those results that have not the type of the arguments."""
 
 COMPARISONS = {
     "lessThan": "<",
@@ -48,8 +48,8 @@ BITCASTS = {
 
 ATOMICS = {"atomicAnd", "atomicOr"}
 
+# All functions of GLSL that have a counterpart.
 KNOWN = frozenset({*SAME, *RENAMED, *COMPARISONS, *BITCASTS, *ATOMICS, "not", "bitfieldExtract"})
-"""All functions of GLSL that have a counterpart."""
 
 VARIABLES = {
     "gl_GlobalInvocationID": Value("work_item", "uvec3"),

@@ -21,8 +21,7 @@ class Function:
 class Macro:
     name: str
     parameters: tuple[str, ...]
-    body: tuple[Assign | Evaluate, ...]
-    """A single Evaluate if it stands for an expression."""
+    body: tuple[Assign | Evaluate, ...]  # A single Evaluate if it stands for an expression.
 
     @cached_property
     def uses(self) -> Mapping[str, int]:

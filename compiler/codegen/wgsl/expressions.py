@@ -22,14 +22,10 @@ from .words import named
 
 @dataclass
 class Variable:
-    type: str
-    """As GLSL has it."""
-    lines: list[str] = field(default_factory=list)
-    """Those of its declaration."""
-    changes: bool = False
-    """Whether a statement after its declaration changes it."""
-    named: bool = False
-    """Whether a statement names it."""
+    type: str  # As GLSL has it.
+    lines: list[str] = field(default_factory=list)  # Those of its declaration.
+    changes: bool = False  # Whether a statement after its declaration changes it.
+    named: bool = False  # Whether a statement names it.
 
 
 class ExpressionPrinter(Printer[Variable]):

@@ -14,8 +14,7 @@ from .functions import Functions
 from .parse import ParseError
 from .printer import WGSLPrinter
 
-SIZES = "sizes"
-"""The array of what kernels for several sizes read."""
+SIZES = "sizes"  # The array of what kernels for several sizes read.
 
 
 def print_kernel(

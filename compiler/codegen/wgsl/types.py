@@ -3,6 +3,7 @@
 An array's type is that of its elements with [] after it.
 """
 
+# For each what precedes `vec` in GLSL, its name in WGSL, and what follows `vec4` there, if so.
 SCALARS = {
     "int": ("i", "i32", "i"),
     "uint": ("u", "u32", "u"),
@@ -10,7 +11,6 @@ SCALARS = {
     "bool": ("b", "bool", ""),
     "float16_t": ("f16", "f16", "h"),
 }
-"""For each what precedes `vec` in GLSL, its name in WGSL, and what follows `vec4` there, if so."""
 _VECTORS = {
     f"{prefix}vec{count}": (kind, count)
     for kind, (prefix, *_) in SCALARS.items()

@@ -20,6 +20,8 @@ from ...language.notation import (
 from ...language.primary import Numeral
 from .types import lanes, scalar, vector, wgsl
 
+# How tightly the two sides of an operator must be bound at least. Operators of logic, those of bits
+# and shifts mix with no others without parentheses.
 _SIDES = {
     **dict.fromkeys((OR, AND), (EQUALITY, EQUALITY)),
     BITS: (UNARY, UNARY),
@@ -28,22 +30,17 @@ _SIDES = {
     SUM: (SUM, PRODUCT),
     PRODUCT: (PRODUCT, UNARY),
 }
-"""How tightly the two sides of an operator must be bound at least. Operators of logic, those of
-bits and shifts mix with no others without parentheses."""
 
+# The largest float, rounded towards zero, as compilers refuse what lies above it.
 LARGEST = "3.40282346e+38"
-"""The largest float, rounded towards zero, as compilers refuse what lies above it."""
 
 
 class Value(NamedTuple):
     text: str
-    type: str
-    """As GLSL has it; that of an array has [] after that of its elements."""
+    type: str  # As GLSL has it; that of an array has [] after that of its elements.
     level: int = ATOM
-    literal: bool = False
-    """Whether it is a number, which takes the type that it needs."""
-    sign: str = ""
-    """The operator, of operators that need no parentheses among themselves."""
+    literal: bool = False  # Whether it is a number, which takes the type that it needs.
+    sign: str = ""  # The operator, of operators that need no parentheses among themselves.
 
     def within(self, level: int) -> str:
         return self.text if self.level >= level else f"({self.text})"

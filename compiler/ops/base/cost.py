@@ -10,10 +10,8 @@ from typing import Protocol
 
 from ...target import Target
 
-BESIDES = 12
-"""Registers for addresses and counters."""
-ADDRESS = 2
-"""Registers of an address, of 64 bits."""
+BESIDES = 12  # Registers for addresses and counters.
+ADDRESS = 2  # Registers of an address, of 64 bits.
 
 
 def stored_registers(accumulators: int, wide: int, operands: int, target: Target) -> int:
@@ -27,16 +25,12 @@ def stored_registers(accumulators: int, wide: int, operands: int, target: Target
 class Step:
     """What an inner step does, which multiplies inputs by slices of weights."""
 
-    products: int
-    """Multiply-adds of slices."""
-    loads: float
-    """Loads of slices for them."""
-    cost: float
-    """Estimated time; the unit is a multiply-add of slices."""
-    registers: int
-    """Registers of a work-item, of 32 bits."""
+    products: int  # Multiply-adds of slices.
+    loads: float  # Loads of slices for them.
+    cost: float  # Estimated time; the unit is a multiply-add of slices.
+    registers: int  # Registers of a work-item, of 32 bits.
+    # Registers of the device with which enough work-items are in flight; 0 for any number.
     available: int
-    """Registers of the device with which enough work-items are in flight; 0 for any number."""
 
     @property
     def spills(self) -> bool:
@@ -74,18 +68,17 @@ class Work(Protocol):
 class Loads:
     """What a step of a kernel's inner loop loads, and holds next to its sums."""
 
+    # Whether a step is one input channel, of which it loads a lane of each pixel; otherwise it is a
+    # slice of them.
     by_lane: bool = False
-    """Whether a step is one input channel, of which it loads a lane of each pixel; otherwise it is
-    a slice of them."""
-    addresses: int = 0
-    """Registers for where each pixel lies, if pixels are not at fixed distances."""
+    addresses: int = 0  # Registers for where each pixel lies, if pixels are not at fixed distances.
+    # Whether tiles of even width may load two neighbouring pixels at once, in half precision.
     pixel_pairs: bool = False
-    """Whether tiles of even width may load two neighbouring pixels at once, in half precision."""
+    # Whether a tile that would reach beyond the end of its row starts earlier, so that its pixels
+    # need one address; otherwise each of them needs its own.
     shifted: bool = False
-    """Whether a tile that would reach beyond the end of its row starts earlier, so that its pixels
-    need one address; otherwise each of them needs its own."""
+    # Whether a slice of factors for the pixels is held, too, in half precision.
     gated: bool = False
-    """Whether a slice of factors for the pixels is held, too, in half precision."""
 
     def in_half(self, target: Target) -> bool:
         return target.half_arithmetic and not target.on_processor and not self.by_lane
@@ -120,12 +113,10 @@ class Loads:
         return Step(products, loaded, cost, registers, device.registers)
 
 
+# A slice of input channels of each pixel, and the weights for it, one output slice at a time.
 WHOLE_SLICES = Loads()
-"""A slice of input channels of each pixel, and the weights for it, one output slice at a time."""
-IN_ROWS = Loads(shifted=True)
-"""Whole slices of 1x1 convolutions, whose pixels lie in rows."""
+IN_ROWS = Loads(shifted=True)  # Whole slices of 1x1 convolutions, whose pixels lie in rows.
+# Whole slices where windows may reach beyond the image: each pixel has an address, and whether it
+# is within.
 MASKED_SLICES = Loads(addresses=3)
-"""Whole slices where windows may reach beyond the image: each pixel has an address, and whether it
-is within."""
-LANES = Loads(by_lane=True)
-"""A lane of each pixel, and the weights for it."""
+LANES = Loads(by_lane=True)  # A lane of each pixel, and the weights for it.

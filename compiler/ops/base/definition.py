@@ -16,22 +16,22 @@ from .tile import TileShape
 from .traits import NO_TRAITS, Traits, Weights
 from .window import Window
 
+# An operator's output shapes, from its inputs' shapes and constant contents (ModelError).
 Infer = Callable[[Op], Sequence[Shape]]
-"""An operator's output shapes, from its inputs' shapes and constant contents (ModelError)."""
 
+# The operator in numpy, of the contents of its inputs: that of its output, or a list or tuple of
+# those of its outputs.
 Reference = Callable[..., Any]
-"""The operator in numpy, of the contents of its inputs: that of its output, or a list or tuple of
-those of its outputs."""
 
+# Why something is impossible for an operator on a target; None if it is possible.
 Reason = Callable[[Op, Target], str | None]
-"""Why something is impossible for an operator on a target; None if it is possible."""
 
 
+# The launches that compute an operator; empty if the result is a view of the input.
 Build = Callable[[Op, Target], Launch | Sequence[Launch]]
-"""The launches that compute an operator; empty if the result is a view of the input."""
 
+# The launches of kernels that compute tiles; a given tile shape is used if it fits.
 TiledBuild = Callable[[Op, Target, TileShape | None], Launch | Sequence[Launch]]
-"""The launches of kernels that compute tiles; a given tile shape is used if it fits."""
 
 
 def no_reason(op: Op, target: Target) -> str | None:
@@ -39,8 +39,8 @@ def no_reason(op: Op, target: Target) -> str | None:
     return None
 
 
+# The attribute that names the activation of an operator's result.
 FUSED_ACTIVATION = "fused_activation_function"
-"""The attribute that names the activation of an operator's result."""
 
 
 @dataclass(frozen=True)
@@ -49,24 +49,20 @@ class Implementation:
 
     name: str
     build: Build
+    # Why it cannot compute this operator on this target; None if it can.
     unsupported_reason: Reason = no_reason
-    """Why it cannot compute this operator on this target; None if it can."""
-    reads: str = SLICED
-    """Storage of the tensors the core reads."""
-    writes: str = SLICED
-    """Storage of the result."""
-    fuses: bool = True
-    """Whether its store can run an epilogue."""
+    reads: str = SLICED  # Storage of the tensors the core reads.
+    writes: str = SLICED  # Storage of the result.
+    fuses: bool = True  # Whether its store can run an epilogue.
+    # Whether it launches nothing because the output shares the input's memory.
     is_view: bool = False
-    """Whether it launches nothing because the output shares the input's memory."""
+    # Whether the output shares the first input's memory, some of which it writes.
     updates: bool = False
-    """Whether the output shares the first input's memory, some of which it writes."""
-    computes: str = ""
-    """Storage of the epilogue's operands, if it differs from `writes`."""
+    computes: str = ""  # Storage of the epilogue's operands, if it differs from `writes`.
+    # Whether it can multiply and add in half precision; epilogues compute in single.
     half_arithmetic: bool = False
-    """Whether it can multiply and add in half precision; epilogues compute in single."""
+    # What is added to its results, which are then stored as integers; None to store floats.
     zero_point: int | None = None
-    """What is added to its results, which are then stored as integers; None to store floats."""
 
     @property
     def operands(self) -> str:
@@ -103,23 +99,20 @@ def _listed(built: Launch | Sequence[Launch]) -> Sequence[Launch]:
 class OpDef:
     """An operator: its operands, shape inference, implementations, reference and traits."""
 
+    # Its name, and the operands and results of one that models have, as in `operands.py`.
     signature: str
-    """Its name, and the operands and results of one that models have, as in `operands.py`."""
     infer: Infer
+    # Best first among those that support an operator in the same storage.
     implementations: tuple[Implementation, ...] = ()
-    """Best first among those that support an operator in the same storage."""
+    # Used for constant folding; None if the operator is never folded.
     reference: Reference | None = None
-    """Used for constant folding; None if the operator is never folded."""
-    dtypes: tuple[str, ...] = ("float32",)
-    """Element types its tensors may have."""
-    note: str = ""
-    """Limits that the operator table shows to users."""
+    dtypes: tuple[str, ...] = ("float32",)  # Element types its tensors may have.
+    note: str = ""  # Limits that the operator table shows to users.
+    # Why an operator without implementations cannot run if no rewrite has replaced it.
     unimplemented_reason: str = "it has no kernel and can only be computed from constants"
-    """Why an operator without implementations cannot run if no rewrite has replaced it."""
-    reads_shapes_only: bool = False
-    """Whether its results depend only on the shape of its input."""
+    reads_shapes_only: bool = False  # Whether its results depend only on the shape of its input.
+    # The newest supported version; each version adds a type, an option or an operand.
     versions: int = 1
-    """The newest supported version; each version adds a type, an option or an operand."""
     traits: Traits = NO_TRAITS
 
     @property
@@ -144,8 +137,8 @@ class OpDef:
         return [*OPS[activation].compute(last, results[:1]), *results[1:]]
 
 
+# Every operator tflgpu knows, by TFLite name; custom operators by their custom code.
 OPS: dict[str, OpDef] = {}
-"""Every operator tflgpu knows, by TFLite name; custom operators by their custom code."""
 
 
 def activation_of(op: Op) -> str | None:
@@ -186,5 +179,5 @@ def _registering(make: Callable[P, OpDef]) -> Callable[P, None]:
     return define
 
 
+# Registers the operator with the fields of an `OpDef`; ValueError if its name is registered.
 define = _registering(OpDef)
-"""Registers the operator with the fields of an `OpDef`; ValueError if its name is registered."""

@@ -37,40 +37,35 @@ class Launch:
     """
 
     template: str
-    grid: Grid
-    """Work-items per axis, before rounding up to whole work-groups."""
+    grid: Grid  # Work-items per axis, before rounding up to whole work-groups.
     reads: Mapping[str, Tensor]
     writes: Mapping[str, Tensor]
     constants: Mapping[str, Constant] = field(default_factory=dict)
+    # Everything else the template refers to.
     variables: Mapping[str, Any] = field(default_factory=dict)
-    """Everything else the template refers to."""
-    group: WorkGroup | None = None
-    """The work-group the algorithm requires; None if any will do."""
-    why: str = ""
-    """Why tile and work-group were chosen, for people; set together with `group`."""
+    group: WorkGroup | None = None  # The work-group the algorithm requires; None if any will do.
+    why: str = ""  # Why tile and work-group were chosen, for people; set together with `group`.
+    # Whether the kernel treats height and width of all its tensors as one axis.
     flatten: bool = False
-    """Whether the kernel treats height and width of all its tensors as one axis."""
+    # For a kernel that only copies: the view that would replace it, or why there is none. None for
+    # any other kernel.
     view: View | str | None = None
-    """For a kernel that only copies: the view that would replace it, or why there is none. None for
-    any other kernel."""
+    # Batches along the last axis of the grid, if not those of the tensor written.
     batches: int | None = None
-    """Batches along the last axis of the grid, if not those of the tensor written."""
-    variant: str = ""
-    """What the kernel's name adds to that of its template."""
+    variant: str = ""  # What the kernel's name adds to that of its template.
+    # Whether the kernel reads weights two slices at a time where that is one load.
     pairs: bool = False
-    """Whether the kernel reads weights two slices at a time where that is one load."""
+    # The roles of which the kernel can read or write neighbouring pixels of a row at once, and how
+    # many there are, where the language has elements for that and none would lie in two rows.
     joined: Mapping[str, int] = field(default_factory=dict)
-    """The roles of which the kernel can read or write neighbouring pixels of a row at once, and how
-    many there are, where the language has elements for that and none would lie in two rows."""
+    # Whether each work-item does much work, as in a convolution; work-groups are then small.
     heavy: bool = False
-    """Whether each work-item does much work, as in a convolution; work-groups are then small."""
+    # For each role that holds indices, what they must stay below: a limit for each entry of the
+    # last axis, or one for all of them.
     limits: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """For each role that holds indices, what they must stay below: a limit for each entry of the
-    last axis, or one for all of them."""
+    # Constants that are stored in fewer bits, each slice by slice in an array of its own.
     packed: Mapping[str, Tensor] = field(default_factory=dict)
-    """Constants that are stored in fewer bits, each slice by slice in an array of its own."""
-    flops: int = 0
-    """Floating-point operations, a multiply-add counting as two."""
+    flops: int = 0  # Floating-point operations, a multiply-add counting as two.
 
     @classmethod
     def of(cls, op: Op, template: str, grid: Grid, **others: Any) -> Launch:
@@ -95,8 +90,8 @@ def sliced_grid(shape: Shape, target: Target, flatten: bool = False) -> Grid:
     return (height * width, 1, outer) if flatten else (width, height, outer)
 
 
+# Work-items per row of a row-major kernel's grid, which keeps the group count within limits.
 LINEAR_ROW = 1 << 20
-"""Work-items per row of a row-major kernel's grid, which keeps the group count within limits."""
 
 
 def linear_grid(elements: int) -> Grid:

@@ -36,8 +36,7 @@ _INTEGERS = frozenset(
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 
-_SINGLE = ("bool", "int32", "string", "resource", "variant")
-"""Kinds of a single element type."""
+_SINGLE = ("bool", "int32", "string", "resource", "variant")  # Kinds of a single element type.
 
 _KINDS = {
     "integer": _INTEGERS,
@@ -50,8 +49,8 @@ _KINDS = {
     **{name: frozenset([name]) for name in _SINGLE},
 }
 
+# The kinds of operands that must have one element type; results get it, or must have it.
 ALIKE = ("T", "U")
-"""The kinds of operands that must have one element type; results get it, or must have it."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,9 @@ class Operand:
     name: str
     optional: bool = False
     repeated: bool = False
+    # What its element type must be: one of several, with | between them, a key of `_KINDS`, one of
+    # `ALIKE`, or "" for any type.
     kind: str = ""
-    """What its element type must be: one of several, with | between them, a key of `_KINDS`, one
-    of `ALIKE`, or "" for any type."""
 
     @property
     def types(self) -> frozenset[str] | None:
@@ -157,8 +156,7 @@ def _check_kind(what: str, declared: Operand, tensor: Tensor) -> None:
         )
 
 
-_DECLARED: dict[str, str] = {}
-"""The operands and results of every declared operator, by name."""
+_DECLARED: dict[str, str] = {}  # The operands and results of every declared operator, by name.
 
 
 def declare(*signatures: str) -> None:

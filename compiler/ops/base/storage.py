@@ -9,14 +9,12 @@ from ....runtime.plan.storage import device_dtype, element_size, item_size, whol
 from ...ir import Array, Shape, Tensor
 from ...target import Target
 
-FLOATS = ("float32", "float16")
-"""Types that are float32 on the device."""
-INTEGERS = ("int32", "int64")
-"""Types that are int32 on the device, with 32-bit arithmetic."""
+FLOATS = ("float32", "float16")  # Types that are float32 on the device.
+INTEGERS = ("int32", "int64")  # Types that are int32 on the device, with 32-bit arithmetic.
+# Types that kernels hold as int32, and move, compare and convert but do not compute.
 SMALL_INTEGERS = ("int16", "int8", "uint8", "uint16", "uint32")
-"""Types that kernels hold as int32, and move, compare and convert but do not compute."""
+# Every element type a tensor on the device may have.
 ANY = (*FLOATS, *INTEGERS, *SMALL_INTEGERS, "bool")
-"""Every element type a tensor on the device may have."""
 
 
 def kernel_dtype(dtype: str) -> str:
@@ -24,23 +22,19 @@ def kernel_dtype(dtype: str) -> str:
     return "float32" if device_dtype(dtype) == "float32" else "int32"
 
 
-LINEAR = "linear"
-"""Row-major storage, as on the host."""
-SLICED = "sliced"
-"""Channels in slices of the target's width: [batch][slice][height][width][lane]."""
+LINEAR = "linear"  # Row-major storage, as on the host.
+SLICED = "sliced"  # Channels in slices of the target's width: [batch][slice][height][width][lane].
 
 
 @dataclass(frozen=True)
 class Lane:
     """How one lane of a slice is stored."""
 
-    dtype: str
-    """float32, float16, uint8 or uint16."""
+    dtype: str  # float32, float16, uint8 or uint16.
     bytes: int
-    base: int = 0
-    """The number that a stored 0 stands for; only for uint8 and uint16."""
+    base: int = 0  # The number that a stored 0 stands for; only for uint8 and uint16.
+    # Whether a byte is two lanes of 4 bits: the lower one of a slice, the upper of the next.
     halved: bool = False
-    """Whether a byte is two lanes of 4 bits: the lower one of a slice, the upper of the next."""
 
 
 FLOAT_LANE = Lane("float32", 4)

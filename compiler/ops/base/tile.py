@@ -8,8 +8,7 @@ from math import prod
 from ...target import Target
 from .cost import WHOLE_SLICES, Step, Work
 
-TileShape = tuple[int, int]
-"""(pixels, slices of output channels)."""
+TileShape = tuple[int, int]  # (pixels, slices of output channels).
 
 
 @dataclass(frozen=True)
@@ -18,12 +17,12 @@ class Tile:
 
     pixels: int
     slices: int
+    # Accumulators per pixel and slice, for kernels that compute several values from one pixel.
     sums: int = 1
-    """Accumulators per pixel and slice, for kernels that compute several values from one pixel."""
+    # Estimated time, in arbitrary units; only comparable between tiles of one kernel.
     estimate: float = field(default=0.0, compare=False)
-    """Estimated time, in arbitrary units; only comparable between tiles of one kernel."""
+    # What the estimate takes into account, for people.
     explanation: str = field(default="", compare=False)
-    """What the estimate takes into account, for people."""
 
     @property
     def accumulators(self) -> int:
@@ -34,10 +33,8 @@ class Tile:
 class TileLimits:
     """The largest tiles a device has registers for."""
 
-    accumulators: int
-    """Slice-wide accumulators of a work-item."""
-    slices: int
-    """Slices of output channels of a tile."""
+    accumulators: int  # Slice-wide accumulators of a work-item.
+    slices: int  # Slices of output channels of a tile.
 
     @classmethod
     def of(cls, target: Target, half: bool = False) -> TileLimits:

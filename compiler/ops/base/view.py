@@ -15,12 +15,10 @@ _ALIKE = "{} and {} are stored in other elements"
 class StridedLayout:
     """A tensor's bytes as runs of equal length that start a fixed pitch apart."""
 
-    start: int
-    """Offset of the first run, in bytes."""
-    length: int
-    """Bytes of a run."""
+    start: int  # Offset of the first run, in bytes.
+    length: int  # Bytes of a run.
+    # Bytes from the start of one run to the start of the next; `length` if there is no gap.
     pitch: int
-    """Bytes from the start of one run to the start of the next; `length` if there is no gap."""
 
     @property
     def contiguous(self) -> bool:
@@ -39,8 +37,7 @@ class View:
 
     tensor: Tensor
     base: Tensor
-    layout: StridedLayout
-    """The tensor's bytes within the base."""
+    layout: StridedLayout  # The tensor's bytes within the base.
 
 
 def row_major_view(tensor: Tensor, base: Tensor, shape: Shape, starts: Sequence[int]) -> View | str:

@@ -120,20 +120,14 @@ class Along:
     The step s of window n reads the element n * stride + s * dilation - before.
     """
 
-    extent: int
-    """Of the axis."""
-    size: int = 1
-    """Of the window."""
+    extent: int  # Of the axis.
+    size: int = 1  # Of the window.
     stride: int = 1
-    dilation: int = 1
-    """How far apart the elements are that the window reads."""
+    dilation: int = 1  # How far apart the elements are that the window reads.
     before: int = 0
-    after: int = 0
-    """What is put around the axis; negative numbers crop it."""
-    spread: int = 1
-    """How far apart the elements of the axis are then, with others between them."""
-    reversed: bool = False
-    """Whether the window is read from its end."""
+    after: int = 0  # What is put around the axis; negative numbers crop it.
+    spread: int = 1  # How far apart the elements of the axis are then, with others between them.
+    reversed: bool = False  # Whether the window is read from its end.
 
     @property
     def reach(self) -> int:

@@ -7,8 +7,7 @@ from ...ops.recurrent import RECURRENT, batch_axis
 from ...ops.reduce import REDUCTIONS, axes
 from .fit_constants import TRANSPOSED
 
-Combined = Iterable[tuple[int, int]]
-"""Positions of operands, each with an axis."""
+Combined = Iterable[tuple[int, int]]  # Positions of operands, each with an axis.
 
 
 def _none(op: Op) -> Combined:
@@ -38,6 +37,7 @@ def _multiplied(op: Op) -> Combined:
     return [(0, -2 if op.attrs.get("adj_x") else -1), (1, -1 if op.attrs.get("adj_y") else -2)]
 
 
+# The operators, beside elementwise ones and views, that do the same along an axis of any size.
 COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     **dict.fromkeys(
         [
@@ -73,7 +73,6 @@ COMBINED: Mapping[str, Callable[[Op], Combined]] = {
     "SPACE_TO_BATCH_ND": lambda op: [(0, axis) for axis, _ in enumerate(op.integers(1), start=1)],
     "UNPACK": lambda op: [(0, op.attrs.get("axis", 0))],
 }
-"""The operators, beside elementwise ones and views, that do the same along an axis of any size."""
 
 
 def combined_axes(op: Op) -> Iterator[tuple[int, int]]:

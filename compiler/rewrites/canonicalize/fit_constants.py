@@ -22,14 +22,13 @@ from ...ops.recurrent import RECURRENT, batch_axis
 from ...ops.reduce import REDUCTIONS, axes
 from ...ops.slice import axes_of_entries
 
+# Operators whose sizes may be meant to follow the inputs, or to stay as they are in the file.
 RESIZES = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
-"""Operators whose sizes may be meant to follow the inputs, or to stay as they are in the file."""
 
+# Operators whose first operand is the shape of the result.
 TRANSPOSED = ("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE")
-"""Operators whose first operand is the shape of the result."""
 
-_New = Iterator[tuple[int, Array | Sequence[int]]]
-"""Positions of operands with what they hold now."""
+_New = Iterator[tuple[int, Array | Sequence[int]]]  # Positions of operands with what they hold now.
 
 
 def fitted(graph: Graph, op: Op) -> dict[int, Tensor]:
@@ -214,6 +213,7 @@ def _states(op: Op, sizes: Sizes) -> _New:
             yield position, np.empty((by_now(batch), *state.shape[1:]))
 
 
+# Operators that hold sizes or places of the operand at a position.
 _HOLDERS: Mapping[str, tuple[int, Callable[[Op, Sizes], _New]]] = {
     "RESHAPE": (0, _reshape),
     "BROADCAST_TO": (0, _broadcast_to),
@@ -225,7 +225,6 @@ _HOLDERS: Mapping[str, tuple[int, Callable[[Op, Sizes], _New]]] = {
     **dict.fromkeys(REDUCTIONS, (0, _reduction)),
     **dict.fromkeys(RECURRENT, (0, _states)),
 }
-"""Operators that hold sizes or places of the operand at a position."""
 
 
 def unclear(op: Op, what: str) -> ModelError:

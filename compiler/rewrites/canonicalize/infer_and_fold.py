@@ -30,11 +30,8 @@ from ..fold.fold_constants import fold, known
 from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 from .resizing import Resizing
 
-MAX_BYTES = 2**31 - 1
-"""Bytes of the largest tensor that kernels can index."""
-
-_FLEX = "Flex"
-"""Prefix of TensorFlow operators in a .tflite file."""
+MAX_BYTES = 2**31 - 1  # Bytes of the largest tensor that kernels can index.
+_FLEX = "Flex"  # Prefix of TensorFlow operators in a .tflite file.
 
 _NUMPY_TYPES = frozenset([*DEVICE_TYPES, "complex64", "float64", "uint64"])
 

@@ -36,8 +36,7 @@ from .separate_batches import separate, separated
 _VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
 _ALIKE = ELEMENTWISE.keys() | {"CAST", "QUANTIZE", "DEQUANTIZE"}
 _BROADCAST = _ALIKE | {"BATCH_MATMUL"}
-_SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}
-"""Positions of what is split and of the axis."""
+_SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}  # Positions of what is split and of the axis.
 
 T = TypeVar("T")
 
@@ -296,6 +295,7 @@ class Resizing:
         return f"repeats {kept} to {wanted}" if batch or same else None
 
 
+# What finds out what else an operator may mean.
 _DOUBTS: Mapping[str, Callable[[Resizing, Op], str | None]] = {
     **dict.fromkeys(("ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"), Resizing._places),
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), Resizing._whole_window),
@@ -306,7 +306,6 @@ _DOUBTS: Mapping[str, Callable[[Resizing, Op], str | None]] = {
     "SPACE_TO_BATCH_ND": Resizing._blocks,
     "TILE": Resizing._tiles,
 }
-"""What finds out what else an operator may mean."""
 
 
 def _found(given: Sequence[Sizes], place: int, pair: tuple[int, int]) -> Size:

@@ -28,8 +28,7 @@ from ..decompose.resolve_variables import VARIABLES
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .infer_and_fold import infer_and_fold, tried
 
-DEEPEST = 100
-"""Depth of nested calls after which the model is assumed to call itself."""
+DEEPEST = 100  # Depth of nested calls after which the model is assumed to call itself.
 
 
 @graph_rewrite(required=True)
@@ -52,12 +51,9 @@ def inline_subgraphs(graph: Graph, target: Target) -> Attempts:
     raise ModelError(f"operator {composites[0]!r} calls itself")
 
 
-MAX_ROUNDS = 1000
-"""Most iterations of a loop that is unrolled."""
-MAX_OPERATORS = 20_000
-"""Most operators of an unrolled loop."""
-MOST = 64
-"""Most operators of two branches that both run, with those of the branches inside them."""
+MAX_ROUNDS = 1000  # Most iterations of a loop that is unrolled.
+MAX_OPERATORS = 20_000  # Most operators of an unrolled loop.
+MOST = 64  # Most operators of two branches that both run, with those of the branches inside them.
 
 
 @graph_rewrite()

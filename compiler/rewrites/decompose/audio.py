@@ -7,8 +7,7 @@ from ...ops.audio import MelBands, frames, mel_bands
 from .decomposition import Decomposition, decomposes
 from .transforms import product, waves
 
-FAINTEST = 1e-12
-"""The least magnitude of a band before its logarithm is taken."""
+FAINTEST = 1e-12  # The least magnitude of a band before its logarithm is taken.
 
 
 @decomposes("AudioSpectrogram")

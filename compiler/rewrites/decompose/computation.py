@@ -16,8 +16,8 @@ from ...ops.windows import UPDATE
 from ...target import Target
 from ..canonicalize.infer_and_fold import tried
 
+# Their sums and products are exact, and no two of the functions agree on all pairs.
 _NUMBERS = (-7.5, -2.0, -1.0, -0.25, 0.0, 0.5, 1.0, 3.0, 6.5)
-"""Their sums and products are exact, and no two of the functions agree on all pairs."""
 
 _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "ADD": np.add,

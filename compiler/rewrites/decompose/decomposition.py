@@ -14,11 +14,8 @@ from ...target import Target
 from ..fold.fold_constants import computed, known
 from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 
-LAST = 2**30
-"""The index of operators that run after all others."""
-
-Results = Tensor | Sequence[Tensor]
-"""What replaces an operator's only output, or all of them."""
+LAST = 2**30  # The index of operators that run after all others.
+Results = Tensor | Sequence[Tensor]  # What replaces an operator's only output, or all of them.
 
 
 class Decomposition:
@@ -135,8 +132,8 @@ def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
     graph.kept[written] = variable
 
 
+# Builds the decomposition of an operator; returns the reason if the operator is left alone.
 Decompose = Callable[[Decomposition], Results | str]
-"""Builds the decomposition of an operator; returns the reason if the operator is left alone."""
 
 DECOMPOSITIONS: dict[str, Decompose] = {}
 

@@ -9,8 +9,8 @@ from ...ops.base.shapes import normalize_axis
 from ...ops.composite import places
 from .decomposition import Decomposition, decomposes
 
+# Comparisons of output elements with indices up to which the SCATTER_ND kernel is faster.
 MAX_COMPARED = 1 << 16
-"""Comparisons of output elements with indices up to which the SCATTER_ND kernel is faster."""
 
 
 @decomposes("GATHER")

@@ -25,8 +25,7 @@ def constant_matrix(here: Decomposition) -> Tensor | str:
     return here.add("FULLY_CONNECTED", first, weights, keep_num_dims=True)
 
 
-MAX_AXES = 4
-"""Highest rank of a kernel's input: batch, height, width and channels."""
+MAX_AXES = 4  # Highest rank of a kernel's input: batch, height, width and channels.
 
 
 @decomposes("FULLY_CONNECTED")

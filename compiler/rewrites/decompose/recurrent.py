@@ -24,11 +24,10 @@ from ...ops.recurrent import (
 )
 from .decomposition import Decomposition, Results, decomposes
 
-MAX_STEPS = 1000
-"""Most steps of a sequence that is decomposed."""
+MAX_STEPS = 1000  # Most steps of a sequence that is decomposed.
 
+# Rows times the transposed matrices at some positions, joined along their outputs, plus a bias.
 Product = Callable[[Decomposition, Tensor, Sequence[int], Tensor | None], Tensor]
-"""Rows times the transposed matrices at some positions, joined along their outputs, plus a bias."""
 
 
 def float_product(

@@ -13,8 +13,8 @@ from ...ops.reduce_window import FUNCTIONS, stablehlo_windows, windows
 from .computation import joining
 from .decomposition import Decomposition, decomposes
 
+# The start that changes no result.
 NEUTRAL = {"ADD": 0.0, "MUL": 1.0, "MAXIMUM": float("-inf"), "MINIMUM": float("inf")}
-"""The start that changes no result."""
 
 
 @decomposes("STABLEHLO_REDUCE_WINDOW")
@@ -142,5 +142,5 @@ def _pool(
     return here.reshape(result, (*shape[:row], *counts, *shape[column + 1 :]))
 
 
+# The pool of each function; an average has a whole number of elements.
 _POOLS = {"ADD": "AVERAGE_POOL_2D", "MAXIMUM": "MAX_POOL_2D"}
-"""The pool of each function; an average has a whole number of elements."""

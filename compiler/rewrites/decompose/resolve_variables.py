@@ -14,11 +14,11 @@ from ..canonicalize.infer_and_fold import infer_and_fold
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .decomposition import assign
 
+# The operators on variables, all of which this rewrite removes.
 VARIABLES = ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE")
-"""The operators on variables, all of which this rewrite removes."""
 
+# Container and shared name, which handles of the same variable have in common.
 Key = tuple[str, str]
-"""Container and shared name, which handles of the same variable have in common."""
 
 
 @graph_rewrite(required=True)

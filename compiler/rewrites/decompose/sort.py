@@ -24,12 +24,9 @@ _INTEGERS = (-100, -3, -1, 0, 1, 2, 99)
 _TRUTHS = (0, 1)
 
 
-SHORTEST = 64
-"""Fewest values of a block."""
-LONGEST = 256
-"""Most values of a block; in between, a block has four times the values kept of it."""
-LISTS = 4
-"""Lists merged at once."""
+SHORTEST = 64  # Fewest values of a block.
+LONGEST = 256  # Most values of a block; in between, a block has four times the values kept of it.
+LISTS = 4  # Lists merged at once.
 
 
 @decomposes("STABLEHLO_SORT")

@@ -20,8 +20,7 @@ from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 from .volumes import depths
 
-AXES = 3
-"""The most that a window moves along."""
+AXES = 3  # The most that a window moves along.
 
 
 @decomposes("STABLEHLO_CONVOLUTION")

@@ -6,8 +6,8 @@ from ...ir import Array, Op, Tensor
 from ...ops.composite import rotated_entries, transform_lengths
 from .decomposition import Decomposition, decomposes
 
+# Operators that leave complex numbers in their order.
 RESHAPES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")
-"""Operators that leave complex numbers in their order."""
 
 
 @decomposes("COMPLEX_ABS", "IMAG", "REAL")
@@ -61,8 +61,7 @@ def product(here: Decomposition, tensor: Tensor, matrix: Array) -> Tensor:
     return here.reshape(result, (*tensor.shape[:-1], matrix.shape[0]))
 
 
-LARGEST = 128
-"""Rows of the largest matrix that is multiplied as it is."""
+LARGEST = 128  # Rows of the largest matrix that is multiplied as it is.
 
 
 @decomposes("aeq.hadamard_rotation")

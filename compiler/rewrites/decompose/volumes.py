@@ -27,8 +27,7 @@ from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
 from .dilate import spread, surround
 
-PIXEL = Along(1)
-"""Along the columns of an image whose rows are depths."""
+PIXEL = Along(1)  # Along the columns of an image whose rows are depths.
 
 
 @decomposes("CONV_3D")

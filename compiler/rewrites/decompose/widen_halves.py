@@ -17,8 +17,8 @@ from ..rewrite import Attempt, Attempts, graph_rewrite
 
 HALF = "float16"
 
+# Operators to which the type itself matters.
 CONVERTS = frozenset(["BITCAST", "CAST", "DEQUANTIZE", LITERT])
-"""Operators to which the type itself matters."""
 
 UPDATE = "DYNAMIC_UPDATE_SLICE"
 

@@ -69,8 +69,7 @@ def _from_start(
     )
 
 
-_Along = tuple[int, Tensor, Tensor]
-"""An axis, the places along it, and the updates."""
+_Along = tuple[int, Tensor, Tensor]  # An axis, the places along it, and the updates.
 
 
 @decomposes("STABLEHLO_GATHER")

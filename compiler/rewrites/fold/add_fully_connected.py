@@ -10,8 +10,7 @@ from ...ir import Graph, Op
 from ...ops.fully_connected_sum import NAME
 from ..rewrite import also_used, rewrite
 
-MAX_ROWS = 4
-"""Most rows; with more, two kernels that compute tiles of several rows are faster."""
+MAX_ROWS = 4  # Most rows; with more, two kernels that compute tiles of several rows are faster.
 
 
 @rewrite("FULLY_CONNECTED", "ADD")

@@ -10,8 +10,8 @@ from ...ir import Graph, Op, constant
 from ...ops.elementwise import ELEMENTWISE, is_literal
 from ..rewrite import rewrite
 
+# The elementwise operators whose results are whole numbers, which tables have as bytes.
 _OF_INTEGERS = frozenset(name for name, row in ELEMENTWISE.items() if row.range is not None)
-"""The elementwise operators whose results are whole numbers, which tables have as bytes."""
 
 
 @rewrite("tflgpu.look_up", _OF_INTEGERS)

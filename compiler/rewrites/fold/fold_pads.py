@@ -12,8 +12,7 @@ from ...ops.pad import fill, paddings
 from ...ops.pool import window
 from ..rewrite import rewrite
 
-Pair = tuple[int, int]
-"""What is before and after."""
+Pair = tuple[int, int]  # What is before and after.
 
 
 @rewrite("CONCATENATION", {"ADD", "CONV_2D", "DEPTHWISE_CONV_2D"})
@@ -81,8 +80,8 @@ def _padding(window: Window, rows: Pair, columns: Pair) -> tuple[Pair, Pair]:
 
 LOWEST = float(np.finfo(np.float32).min)
 
+# Operators whose results are never negative.
 NOT_NEGATIVE = frozenset(["ABS", "EXP", "LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "SQUARE"])
-"""Operators whose results are never negative."""
 
 
 @rewrite({"PAD", "PADV2"}, "MAX_POOL_2D")

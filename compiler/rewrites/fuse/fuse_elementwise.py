@@ -9,9 +9,9 @@ from ...ops.elementwise import ELEMENTWISE
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
+# Most operators of a kernel. This bounds the values that it holds at once, and the time that
+# drivers take to compile it, which grows faster than its length.
 MOST = 64
-"""Most operators of a kernel. This bounds the values that it holds at once, and the time that
-drivers take to compile it, which grows faster than its length."""
 
 
 @graph_rewrite()

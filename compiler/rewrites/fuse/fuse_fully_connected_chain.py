@@ -21,17 +21,14 @@ from ...ops.weights import wide_sums
 from ...target import Target
 from ..rewrite import Attempt, Attempts, also_used, graph_rewrite
 
-MAX_WEIGHTS = 1 << 17
-"""Weights up to which one work-group is as fast as several kernels."""
+MAX_WEIGHTS = 1 << 17  # Weights up to which one work-group is as fast as several kernels.
+MAX_LAYERS = 64  # Layers of one kernel, which drivers take long to compile if it is large.
 
-MAX_LAYERS = 64
-"""Layers of one kernel, which drivers take long to compile if it is large."""
-
+# Values of an image up to which one work-group averages it as fast as a separate kernel.
 LARGEST_IMAGE = 1 << 16
-"""Values of an image up to which one work-group averages it as fast as a separate kernel."""
 
+# Means up to which one work-group keeps them in local memory that is cleared before it begins.
 MEANS = 128
-"""Means up to which one work-group keeps them in local memory that is cleared before it begins."""
 
 
 @graph_rewrite()

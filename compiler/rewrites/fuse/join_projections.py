@@ -41,8 +41,8 @@ def _bias(layer: Op) -> Array:
     return layer.constant(2).reshape(-1)
 
 
+# What may stand between a layer and the attention, its first operand coming from the layer.
 PASSED = RESHAPES | {ROTATION}
-"""What may stand between a layer and the attention, its first operand coming from the layer."""
 
 LAYERS = ("FULLY_CONNECTED", OF_BLOCKS)
 

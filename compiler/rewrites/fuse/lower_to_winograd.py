@@ -18,8 +18,7 @@ from ...ops.winograd import INPUT, OUTPUT, PRODUCT
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
-LARGEST = 1 << 27
-"""Bytes of a buffer that every OpenGL ES 3.1 device supports."""
+LARGEST = 1 << 27  # Bytes of a buffer that every OpenGL ES 3.1 device supports.
 
 
 @graph_rewrite()

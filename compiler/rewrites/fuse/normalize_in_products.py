@@ -21,11 +21,8 @@ from ...ops.normalized_product import NAME, unsuited
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
-MOST_LAYERS = 3
-"""Layers that find the deviations of the same rows, each by itself."""
-
-Affine = tuple[Array, Array]
-"""Gain and offset of each channel."""
+MOST_LAYERS = 3  # Layers that find the deviations of the same rows, each by itself.
+Affine = tuple[Array, Array]  # Gain and offset of each channel.
 
 
 @graph_rewrite()

@@ -20,8 +20,7 @@ from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .fuse_elementwise import kernel_unsupported_reason
 
-LONGEST = 4
-"""Most operators that are repeated together."""
+LONGEST = 4  # Most operators that are repeated together.
 
 
 @graph_rewrite()

@@ -16,8 +16,7 @@ from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .fuse_fully_connected_chain import LARGEST_IMAGE
 
-BLOCK = 64
-"""Rows that stay together: whole slices, and whole tiles of them."""
+BLOCK = 64  # Rows that stay together: whole slices, and whole tiles of them.
 
 
 @graph_rewrite()
@@ -104,11 +103,8 @@ def _rows(tensor: Tensor, start: int, end: int) -> Tensor:
     return constant(f"{tensor.name}/{start}", tensor.data[start:end])
 
 
-LARGEST_ROW = 1 << 12
-"""Values of an image that a work-group reduces together with its channels."""
-
-MIN_PIXELS = 16
-"""Fewest pixels for each work-item of a group that are worth another launch."""
+LARGEST_ROW = 1 << 12  # Values of an image that a work-group reduces together with its channels.
+MIN_PIXELS = 16  # Fewest pixels for each work-item of a group that are worth another launch.
 
 
 @graph_rewrite()

@@ -16,14 +16,11 @@ from ...ops.normalization_steps import NORMALIZE, STATISTICS, parts_of
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
+# Slices for each work-item of a team on a GPU, at most, if teams leave work-items idle.
 MOST_SLICES = 128
-"""Slices for each work-item of a team on a GPU, at most, if teams leave work-items idle."""
 
-MOST_ELEMENTS = 1 << 14
-"""Elements for each work-item of a processor, at most, if there are few."""
-
-FEW = 4
-"""Fewer work-items than this part of those that keep a processor busy are few."""
+MOST_ELEMENTS = 1 << 14  # Elements for each work-item of a processor, at most, if there are few.
+FEW = 4  # Fewer work-items than this part of those that keep a processor busy are few.
 
 
 @graph_rewrite()

@@ -14,6 +14,7 @@ from ...ops.logic import LOGIC
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
+# What computes truth values from others, and what does so in floats.
 LOGICAL = {
     "LOGICAL_AND": "MUL",
     "LOGICAL_OR": "MAXIMUM",
@@ -22,7 +23,6 @@ LOGICAL = {
     "NOT_EQUAL": "tflgpu.not_equal",
     "RESHAPE": "RESHAPE",
 }
-"""What computes truth values from others, and what does so in floats."""
 
 COMPARED = {name: f"tflgpu.{name.lower()}" for name in LOGIC if not name.startswith("LOGICAL_")}
 

@@ -96,8 +96,8 @@ def _reshape(graph: Graph, op: Op, source: Tensor, result: Tensor) -> None:
     op.name, op.attrs = "RESHAPE", {"new_shape": result.shape}
 
 
+# For each axis of a shape the numbers of the finest axes that it consists of.
 Parts = list[list[int]]
-"""For each axis of a shape the numbers of the finest axes that it consists of."""
 
 
 @rewrite("TRANSPOSE", RESHAPES, "TRANSPOSE")

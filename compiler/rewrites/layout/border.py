@@ -8,8 +8,7 @@ from ...ir import Graph, Op, Tensor
 from ...ir.connected import reached
 from .permutable import images
 
-Region = dict[Op, None]
-"""Connected operators, in the order of execution."""
+Region = dict[Op, None]  # Connected operators, in the order of execution.
 
 
 def connected(starts: Iterable[Op], near: Callable[[Op], Iterable[Op]]) -> Region:

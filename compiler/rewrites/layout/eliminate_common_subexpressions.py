@@ -11,8 +11,8 @@ from ...ops import OPS
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
+# Bytes up to which constants are compared by content; larger ones are equal only to themselves.
 LARGEST = 1 << 12
-"""Bytes up to which constants are compared by content; larger ones are equal only to themselves."""
 
 
 @graph_rewrite()

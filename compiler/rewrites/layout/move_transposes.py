@@ -98,10 +98,8 @@ def _joins(op: Op, other: Op) -> bool:
 class _Cost:
     """What transposes cost; fewer values come first, then fewer transposes."""
 
-    values: int
-    """Values that they move."""
-    transposes: int
-    """How many there are."""
+    values: int  # Values that they move.
+    transposes: int  # How many there are.
 
     @classmethod
     def of(cls, moved: list[int]) -> _Cost:

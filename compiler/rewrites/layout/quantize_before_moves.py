@@ -9,8 +9,8 @@ Results do not change by a single bit.
 from ...ir import Graph, Op, Tensor
 from ..rewrite import rewrite
 
+# Operators whose results consist of elements of their first operand, some of them repeated.
 REPEATING = ("BROADCAST_TO", "MIRROR_PAD", "RESIZE_NEAREST_NEIGHBOR", "TILE")
-"""Operators whose results consist of elements of their first operand, some of them repeated."""
 
 
 @rewrite(REPEATING, "tflgpu.quantize", backwards=True)

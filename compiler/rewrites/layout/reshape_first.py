@@ -12,8 +12,7 @@ from math import prod
 
 from ...ir import Shape
 
-Block = tuple[list[int], list[int]]
-"""Axes before and after a reshape that span the same entries."""
+Block = tuple[list[int], list[int]]  # Axes before and after a reshape that span the same entries.
 
 
 def reshape_first(source: Shape, order: Sequence[int], result: Shape) -> tuple[Shape, Shape] | None:

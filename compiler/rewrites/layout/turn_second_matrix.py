@@ -13,8 +13,7 @@ from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
-PAYS = 4
-"""How many times the elements of a row of `b` the rows of `a`, times the lanes, must be."""
+PAYS = 4  # How many times the elements of a row of `b` the rows of `a`, times the lanes, must be.
 
 
 @graph_rewrite()

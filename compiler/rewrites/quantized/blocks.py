@@ -6,11 +6,8 @@ from ...ir import Array, Tensor
 from ...ir.dequantize import check_blocks
 from .lowering import Lowering
 
-XNNPACK_BLOCK = 32
-"""XNNPACK multiplies by weights in blocks of a multiple of this."""
-
-_LEAST_INPUTS, _LEAST_OUTPUTS = 32, 4
-"""Of a layer that LiteRT's own kernel multiplies."""
+XNNPACK_BLOCK = 32  # XNNPACK multiplies by weights in blocks of a multiple of this.
+_LEAST_INPUTS, _LEAST_OUTPUTS = 32, 4  # Of a layer that LiteRT's own kernel multiplies.
 
 
 def scales_of_blocks(here: Lowering, table: Tensor) -> Array:

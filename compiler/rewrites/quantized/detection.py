@@ -14,8 +14,7 @@ from ..decompose.decomposition import Results
 from ..decompose.detection import box_scales, corners, detections, encodings, halves
 from .lowering import INTEGERS, Lowering, lowers
 
-ENTRIES = 256
-"""In the table of a column of encodings."""
+ENTRIES = 256  # In the table of a column of encodings.
 
 
 @lowers("TFLite_Detection_PostProcess")

@@ -8,8 +8,8 @@ from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
 from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, beyond_blocks
 
+# The types that LiteRT quantizes from and to with int32 on one side.
 WIDE_PAIRS = {("int32", "int8"), ("int32", "int16"), ("int16", "int32")}
-"""The types that LiteRT quantizes from and to with int32 on one side."""
 
 
 @lowers("QUANTIZE")

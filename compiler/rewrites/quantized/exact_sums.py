@@ -23,8 +23,7 @@ from ...ops.byte_products import sums_fit
 from .layer import Layer
 from .lowering import EXACT, INTEGERS
 
-Channels = tuple[int, int]
-"""The first of a range of input channels, and its end."""
+Channels = tuple[int, int]  # The first of a range of input channels, and its end.
 
 
 def exact_sums(layer: Layer) -> Tensor:

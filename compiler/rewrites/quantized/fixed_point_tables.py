@@ -15,8 +15,7 @@ from ...ops.fixed_point import (
 from .lowering import INTEGERS, Lowering, lowers
 from .tables import int16_entries, integers, look_up
 
-ROOT_BITS = 20
-"""Fractional bits of the reciprocal roots of integers."""
+ROOT_BITS = 20  # Fractional bits of the reciprocal roots of integers.
 
 
 @lowers("RSQRT")

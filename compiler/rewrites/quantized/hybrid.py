@@ -13,11 +13,10 @@ from .blocks import XNNPACK_BLOCK, check_own_kernel, rounded_to_bfloat16, scales
 from .lowering import EXACT, PACKED, Lowering
 from .ratios import HYBRID_BLOCK
 
-MOST = 127.0
-"""What the largest value of a row becomes."""
+MOST = 127.0  # What the largest value of a row becomes.
 
+# The least such value that is told from 0; 127 is still divided by it without overflow.
 LEAST = 4e-37
-"""The least such value that is told from 0; 127 is still divided by it without overflow."""
 
 
 def hybrid(here: Lowering) -> Tensor:

@@ -16,14 +16,13 @@ from ...ir import Array
 from ...ops.fixed_point import half_away, saturated, shift_away, upper_half
 from .lowering import INTEGERS
 
-ONE = 32767
-"""The greatest number of 15 fractional bits, which stands for 1."""
+ONE = 32767  # The greatest number of 15 fractional bits, which stands for 1.
 
+# exp(-2^n) with 31 fractional bits, by n.
 POWERS = (
     *((-2, 1672461947), (-1, 1302514674), (0, 790015084)),
     *((1, 290630308), (2, 39332535), (3, 720401), (4, 242)),
 )
-"""exp(-2^n) with 31 fractional bits, by n."""
 
 STEP = 1 / 24
 
@@ -119,8 +118,8 @@ class Int16Function(NamedTuple):
     """A function of int16, in the two ways LiteRT has of computing it."""
 
     exact: Callable[[Array], Array]
+    # The scales, in steps of 2^-12, for which it computes a polynomial.
     exact_steps: tuple[float, ...]
-    """The scales, in steps of 2^-12, for which it computes a polynomial."""
     lines: Callable[[Array], Array]
 
 

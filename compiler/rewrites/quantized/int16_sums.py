@@ -21,8 +21,7 @@ from .exact_sums import integer_sums, parts_of
 from .layer import Layer
 from .lowering import Lowering
 
-BYTE = 128
-"""The greatest distance of either byte from 0."""
+BYTE = 128  # The greatest distance of either byte from 0.
 
 
 def bytes_of(here: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,14 +10,14 @@ import numpy as np
 from ...ir import Array, Tensor
 from .lowering import Lowering
 
+# The axes of the weights that the output and the input channels lie along; None where every output
+# channel has but few products.
 CHANNEL_AXES = {
     "CONV_2D": (0, 3),
     "FULLY_CONNECTED": (0, 1),
     "DEPTHWISE_CONV_2D": (3, None),
     "TRANSPOSE_CONV": (0, 3),
 }
-"""The axes of the weights that the output and the input channels lie along; None where every
-output channel has but few products."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Layer:
     here: Lowering
     image: Tensor
     weights: Tensor
-    bias: Array | None
-    """int32 or int64, of shape [channels]."""
+    bias: Array | None  # int32 or int64, of shape [channels].
 
     @property
     def name(self) -> str:

@@ -18,11 +18,10 @@ from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 from . import LOWERINGS
 from .lowering import PACKED, WEIGHTS, Lowering
 
+# The operators whose constants may have a scale for each block.
 _OF_BLOCKS = ("EMBEDDING_LOOKUP", "FULLY_CONNECTED")
-"""The operators whose constants may have a scale for each block."""
 
-_OF_TABLES = ("EMBEDDING_LOOKUP", "GATHER")
-"""The operators whose results may be packed integers."""
+_OF_TABLES = ("EMBEDDING_LOOKUP", "GATHER")  # The operators whose results may be packed integers.
 
 
 @graph_rewrite(required=True)

@@ -12,17 +12,14 @@ from ...ops.elementwise import ELEMENTWISE
 from ...ops.fixed_point import FixedPoint, fixed_point
 from ..decompose.decomposition import Decomposition, Results
 
+# The quantized types, and the least and greatest integer of each.
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
-"""The quantized types, and the least and greatest integer of each."""
 
+# The types of weights that are held as int8, and how many of them a byte of the file has.
 PACKED = {"int2": 4, "int4": 2}
-"""The types of weights that are held as int8, and how many of them a byte of the file has."""
 
-WEIGHTS = (*INTEGERS, *PACKED)
-"""The types of quantized constants."""
-
-EXACT = 1 << 24
-"""Whole numbers up to this are exact in float32."""
+WEIGHTS = (*INTEGERS, *PACKED)  # The types of quantized constants.
+EXACT = 1 << 24  # Whole numbers up to this are exact in float32.
 
 INT32 = 2**31 - 1
 
@@ -171,18 +168,17 @@ class Lowering(Decomposition):
         return [self.stored(*pair) for pair in zip(values, self.op.outputs, strict=True)]
 
 
+# The least and the greatest result of each activation that can be fused.
 LIMITS: dict[str, tuple[float | None, float | None]] = {
     "NONE": (None, None),
     "RELU": (0.0, None),
     "RELU6": (0.0, 6.0),
     "RELU_N1_TO_1": (-1.0, 1.0),
 }
-"""The least and the greatest result of each activation that can be fused."""
 
+# Adds the operators that replace a quantized one, and returns what replaces its outputs: centered
+# integers or what they are stored as (UnsupportedError where it has no formula).
 Lower = Callable[[Lowering], Results]
-"""Adds the operators that replace a quantized one, and returns what replaces its outputs: centered
-integers or what they are stored as (UnsupportedError where it has no formula).
-"""
 
 LOWERINGS: dict[str, Lower] = {}
 

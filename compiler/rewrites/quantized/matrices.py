@@ -23,8 +23,7 @@ from .int16_sums import (
 )
 from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers
 
-Product = Callable[[Tensor, Tensor], Tensor]
-"""The sums of products of two matrices of floats."""
+Product = Callable[[Tensor, Tensor], Tensor]  # The sums of products of two matrices of floats.
 
 
 @lowers("BATCH_MATMUL")

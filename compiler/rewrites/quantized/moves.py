@@ -21,8 +21,7 @@ MOVES = (
     *("SQUEEZE", "STRIDED_SLICE"),
     *("TILE", "TRANSPOSE", "UNPACK"),
 )
-PADS = ("PAD", "SPACE_TO_BATCH_ND")
-"""Those that add the zero point of their result."""
+PADS = ("PAD", "SPACE_TO_BATCH_ND")  # Those that add the zero point of their result.
 
 
 @lowers(*MOVES)

@@ -15,8 +15,8 @@ from ...ops.fixed_point import (
 )
 from .lowering import INTEGERS, Lowering, lowers
 
+# Of centered integers; gives centered integers, or truth values as 0 and 1.
 Function = Callable[[Lowering, Array, Array], Array]
-"""Of centered integers; gives centered integers, or truth values as 0 and 1."""
 
 EIGHT_BITS = ("int8", "uint8")
 

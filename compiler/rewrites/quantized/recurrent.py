@@ -27,8 +27,7 @@ from .int16_functions import logistic, tanh
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
 
-GATE_STEP = 2.0**-12
-"""What one stands for in a gate before its activation."""
+GATE_STEP = 2.0**-12  # What one stands for in a gate before its activation.
 
 LOW, HIGH = INTEGERS["int16"]
 

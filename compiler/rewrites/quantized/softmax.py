@@ -15,12 +15,9 @@ from .int16_functions import all_results
 from .int16_sums import bytes_of
 from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers
 
-RANGE = 65535
-"""Steps from the least to the greatest int16."""
-ONE = 32767
-"""What stands for 1 with 15 fractional bits."""
-SCALE = 32768.0
-"""What results are multiplied by."""
+RANGE = 65535  # Steps from the least to the greatest int16.
+ONE = 32767  # What stands for 1 with 15 fractional bits.
+SCALE = 32768.0  # What results are multiplied by.
 
 
 @lowers("SOFTMAX")

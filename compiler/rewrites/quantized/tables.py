@@ -10,8 +10,7 @@ from ...ops.fixed_point import half_away, wrapped
 from .int16_functions import INT16_FUNCTIONS, all_results
 from .lowering import INTEGERS, Lowering, lowers
 
-Function = Callable[[Array, Lowering], Array]
-"""Of real numbers in float32, for an operator."""
+Function = Callable[[Array, Lowering], Array]  # Of real numbers in float32, for an operator.
 
 
 def _logistic(x: Array) -> Array:
@@ -31,27 +30,27 @@ def _gelu(x: Array, here: Lowering) -> Array:
     return np.asarray(np.float32(0.5) * x * np.vectorize(erfc)(places).astype(np.float32))
 
 
+# Functions that XNNPACK has tables of: scaled, moved by the zero point, rounded to even.
 NEAREST_EVEN: dict[str, Function] = {
     "ELU": lambda x, here: np.where(x < 0, np.expm1(x), x),
     "LOGISTIC": lambda x, here: _logistic(x),
     "TANH": lambda x, here: np.tanh(x),
 }
-"""Functions that XNNPACK has tables of: scaled, moved by the zero point, rounded to even."""
 
+# Functions that LiteRT's own kernels have tables of: scaled, halves away from zero.
 HALF_AWAY: dict[str, Function] = {
     "EXP": lambda x, here: np.exp(x),
     "GELU": _gelu,
     "LOG": lambda x, here: np.log(x),
 }
-"""Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
 
+# Functions of int16 that LiteRT draws as lines, and their result for 0 and negative numbers.
 BY_LINES: dict[str, tuple[Function, int | None]] = {
     "EXP": (HALF_AWAY["EXP"], None),
     "GELU": (_gelu, None),
     "LOG": (HALF_AWAY["LOG"], INTEGERS["int16"][0]),
     "RSQRT": (lambda x, here: 1 / np.sqrt(x.astype(np.float32)), INTEGERS["int16"][1]),
 }
-"""Functions of int16 that LiteRT draws as lines, and their result for 0 and negative numbers."""
 
 
 @lowers(*NEAREST_EVEN, *HALF_AWAY)

@@ -13,8 +13,8 @@ from ...ops.elementwise import is_literal
 from ..decompose.decomposition import Decomposition
 from .attention_operands import four_axes
 
+# The largest number that hides a score it is added to: the next ones in float32 are 64 apart.
 SWALLOWS = -1e9
-"""The largest number that hides a score it is added to: the next ones in float32 are 64 apart."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Mask:
     """What is added to scores."""
 
     tensor: Tensor
+    # If the tensor is a condition: what is added where it holds, and elsewhere.
     choices: tuple[float, float] | None = None
-    """If the tensor is a condition: what is added where it holds, and elsewhere."""
 
 
 def number(tensor: Tensor) -> float:

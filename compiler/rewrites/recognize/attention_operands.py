@@ -17,12 +17,9 @@ class Operand:
 
     tensor: Tensor
     heads: Heads
-    factor: float
-    """What its elements are multiplied by."""
-    start: int = 0
-    """The first of its channels."""
-    turned: bool = False
-    """Whether its rows are where the kernels expect the channels of a head."""
+    factor: float  # What its elements are multiplied by.
+    start: int = 0  # The first of its channels.
+    turned: bool = False  # Whether its rows are where the kernels expect the channels of a head.
 
 
 def operand_of(

@@ -10,11 +10,10 @@ from ...ops import OPS, RESHAPES
 from ...ops.elementwise import is_literal
 from ...ops.slice import SLICES
 
+# Operators each of whose results is an element of their first operand.
 MOVES = frozenset(["BROADCAST_TO", "TRANSPOSE"]) | RESHAPES | SLICES
-"""Operators each of whose results is an element of their first operand."""
 
-LARGEST = 1 << 22
-"""Most elements of a tensor that is traced."""
+LARGEST = 1 << 22  # Most elements of a tensor that is traced.
 
 
 def sources(graph: Graph, tensor: Tensor) -> Iterator[tuple[Tensor, Array, float]]:

@@ -15,8 +15,7 @@ from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
-AFFINE = ("ADD", "MUL", "SUB")
-"""What gains and offsets are applied by."""
+AFFINE = ("ADD", "MUL", "SUB")  # What gains and offsets are applied by.
 
 
 @graph_rewrite()

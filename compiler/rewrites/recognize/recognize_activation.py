@@ -23,12 +23,12 @@ _DIFFERENCES = [
     " ".join((factor, _POWER, *number * [_PART], _SIGN))
     for number, factor in enumerate(_FACTORS, start=1)
 ]
+# The error function by Abramowitz and Stegun's formula 7.1.26, accurate to 1.5e-7.
+#
+# onnx2tf writes it this way because LiteRT has no operator for it.
 ERROR_FUNCTION = " + ".join((*reversed(_DIFFERENCES), f"1 {_SIGN}"))
-"""The error function by Abramowitz and Stegun's formula 7.1.26, accurate to 1.5e-7.
 
-onnx2tf writes it this way because LiteRT has no operator for it.
-"""
-
+# Operator and attributes by polynomial: its sorted terms, with coefficients to four digits.
 ACTIVATIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "0.5 TANH(0.7979 x + 0.03568 x x x) x + 0.5 x": ("GELU", {"approximate": True}),
     "0.5 tflgpu.erf(0.7071 x) x + 0.5 x": ("GELU", {"approximate": False}),
@@ -42,21 +42,18 @@ ACTIVATIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "1 RECIPROCAL(1 + 1 EXP(-1 x)) x": ("tflgpu.silu", {}),
     "1 TANH(1 LOG(1 + 1 EXP(1 x))) x": ("tflgpu.mish", {}),
 }
-"""Operator and attributes by polynomial: its sorted terms, with coefficients to four digits."""
 
+# Operators that are functions of one polynomial.
 FUNCTIONS = frozenset(
     ["ABS", "EXP", "LOG", "LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "TANH", "tflgpu.erf"]
 )
-"""Operators that are functions of one polynomial."""
+# Operators that are functions of one polynomial and a number.
 BOUNDS = frozenset(["MAXIMUM", "MINIMUM"])
-"""Operators that are functions of one polynomial and a number."""
-LONGEST = 32
-"""Most operators that are expanded after a value."""
-MAX_TERMS = 8
-"""Most terms of a polynomial."""
+LONGEST = 32  # Most operators that are expanded after a value.
+MAX_TERMS = 8  # Most terms of a polynomial.
 
+# Coefficients by monomial, which is the sorted texts of its factors.
 Polynomial = dict[tuple[str, ...], float]
-"""Coefficients by monomial, which is the sorted texts of its factors."""
 
 
 @graph_rewrite()

@@ -42,15 +42,13 @@ from .region import used_elsewhere
 class Scores:
     """What is computed between the two products."""
 
+    # The product of queries and keys, and what follows up to the second product.
     ops: tuple[Op, ...]
-    """The product of queries and keys, and what follows up to the second product."""
     scale: float
+    # What the scores are multiplied by that is the same for all scores of a head.
     factors: tuple[Tensor, ...]
-    """What the scores are multiplied by that is the same for all scores of a head."""
-    masks: tuple[Mask, ...]
-    """What is added to the scaled scores."""
-    shape: Shape
-    """The shape of the scores where masks are added, or heads have factors."""
+    masks: tuple[Mask, ...]  # What is added to the scaled scores.
+    shape: Shape  # The shape of the scores where masks are added, or heads have factors.
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,7 @@ class Attention:
     scores: Scores
     scale: float
     region: tuple[Op, ...]
-    joined: bool
-    """Whether the result has its heads in the channels."""
+    joined: bool  # Whether the result has its heads in the channels.
 
 
 @graph_rewrite()

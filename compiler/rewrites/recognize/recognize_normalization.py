@@ -24,34 +24,24 @@ from .region import leading_to, used_elsewhere
 from .regrouped import Regrouped, regrouped
 
 ARITHMETIC = frozenset(["ADD", "BROADCAST_TO", "DIV", "MUL", "NEG", "SUB"])
-LONGEST = 16
-"""Most operators that are expanded after the mean and the deviation."""
-MAX_TERMS = 8
-"""Most terms of an expanded sum."""
-
-Term = tuple[int, tuple[Tensor, ...]]
-"""The sign of a product, and its factors."""
+LONGEST = 16  # Most operators that are expanded after the mean and the deviation.
+MAX_TERMS = 8  # Most terms of an expanded sum.
+Term = tuple[int, tuple[Tensor, ...]]  # The sign of a product, and its factors.
 
 
 @dataclass(frozen=True)
 class Statistics:
     """The mean and the deviation of a tensor, and the operators that compute them."""
 
-    values: Tensor
-    """The tensor that they are of."""
-    center: Tensor | None
-    """Its mean; None for RMS normalization."""
-    axes: tuple[int, ...]
-    """The axes that are averaged over."""
-    root: Tensor
-    """The deviation, or its inverse."""
+    values: Tensor  # The tensor that they are of.
+    center: Tensor | None  # Its mean; None for RMS normalization.
+    axes: tuple[int, ...]  # The axes that are averaged over.
+    root: Tensor  # The deviation, or its inverse.
     inverse: bool
-    epsilon: float
-    """The constant added to the variance."""
-    ops: frozenset[Op]
-    """The operators that compute mean and deviation."""
+    epsilon: float  # The constant added to the variance.
+    ops: frozenset[Op]  # The operators that compute mean and deviation.
+    # The values in another shape, in which they are normalized; None if they are as they are.
     before: Regrouped | None = None
-    """The values in another shape, in which they are normalized; None if they are as they are."""
 
     @property
     def normalized(self) -> Tensor:
@@ -71,16 +61,13 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Form:
-    gain: tuple[Tensor, ...]
-    """Factors of the normalized values."""
-    rest: tuple[Term, ...]
-    """Terms added to them."""
+    gain: tuple[Tensor, ...]  # Factors of the normalized values.
+    rest: tuple[Term, ...]  # Terms added to them.
 
 
 @dataclass(frozen=True)
 class Normalization:
-    last: Op
-    """The operator that computes the result."""
+    last: Op  # The operator that computes the result.
     form: Form
     statistics: Statistics
 

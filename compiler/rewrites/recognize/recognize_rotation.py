@@ -25,8 +25,7 @@ from ..rewrite import Attempt, Attempts, graph_rewrite
 from .moved_elements import LARGEST, moved
 from .region import used_elsewhere
 
-HEADS_FIRST = (0, 2, 1, 3)
-"""The axes of rows of heads with the heads brought before the rows."""
+HEADS_FIRST = (0, 2, 1, 3)  # The axes of rows of heads with the heads brought before the rows.
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,7 @@ class _Half:
     x: Tensor
     number: int
     ops: tuple[Op, ...]
-    table: Tensor | None = None
-    """What it is multiplied by."""
+    table: Tensor | None = None  # What it is multiplied by.
 
 
 def _of_halves(graph: Graph, op: Op) -> Rotation | None:

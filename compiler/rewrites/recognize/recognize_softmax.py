@@ -10,8 +10,8 @@ from ..rewrite import rewrite
 from .region import leading_to, remove_region, used_elsewhere
 
 LONG_LINE = 1024
+# With 64 lines of 3137 elements in rows of 8, the four steps take a quarter of the time.
 FEW_LINES = 256
-"""With 64 lines of 3137 elements in rows of 8, the four steps take a quarter of the time."""
 
 
 @rewrite("SUM", "DIV")

@@ -36,36 +36,25 @@ from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
 from .roofline import Roofline, bytes_moved, roofline_of
 
-RUNS = 4
-"""Timed runs of each contestant per round."""
+RUNS = 4  # Timed runs of each contestant per round.
+# How long rounds take together at least, beside other programs: the system gives these turns of
+# several milliseconds, so that a few short runs are all fast or all slow.
 BUSY_SECONDS = 6.0
-"""How long rounds take together at least, beside other programs: the system gives these turns of
-several milliseconds, so that a few short runs are all fast or all slow."""
-PASSES = 9
-"""Runs in which each kernel is timed, of which the median counts."""
-
-Run = Callable[[], Any]
-"""Runs a model once, including the copies of inputs and outputs."""
+PASSES = 9  # Runs in which each kernel is timed, of which the median counts.
+Run = Callable[[], Any]  # Runs a model once, including the copies of inputs and outputs.
 
 
 @dataclass(frozen=True)
 class Measuring:
     """How to measure, and what besides."""
 
-    rounds: int
-    """At least so many; in each, contestants take turns."""
-    min_seconds: float | None
-    """Rounds take at least so long, together; None for what `busy` needs."""
-    warm_up: int
-    """Runs, after the first, before anything is measured."""
-    threads: int
-    """Of LiteRT."""
-    litert: bool
-    """Whether LiteRT with XNNPACK is a contestant."""
-    litert_gpu: bool
-    """Whether LiteRT's GPU accelerator is one."""
-    busy: int
-    """Other processes that compute during the rounds."""
+    rounds: int  # At least so many; in each, contestants take turns.
+    min_seconds: float | None  # Rounds take at least so long, together; None for what `busy` needs.
+    warm_up: int  # Runs, after the first, before anything is measured.
+    threads: int  # Of LiteRT.
+    litert: bool  # Whether LiteRT with XNNPACK is a contestant.
+    litert_gpu: bool  # Whether LiteRT's GPU accelerator is one.
+    busy: int  # Other processes that compute during the rounds.
 
 
 def benchmark(
@@ -265,13 +254,13 @@ def process_peak() -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+# The program: it ends when its parent has.
 COMPUTE = """
 from os import getppid
 parent = getppid()
 while getppid() == parent:
     sum(range(100_000))
 """
-"""The program: it ends when its parent has."""
 
 
 @contextmanager

@@ -16,11 +16,9 @@ from .roofline import KeptRoofline
 class Spread:
     """The distribution of run times, in seconds."""
 
-    lower: float
-    """First quartile."""
+    lower: float  # First quartile.
     median: float
-    upper: float
-    """Third quartile."""
+    upper: float  # Third quartile.
     runs: int
 
     @classmethod
@@ -34,8 +32,7 @@ class Rival:
     """Another runtime with the same model and inputs, measured in turns with tflgpu."""
 
     runs: Spread
-    ratio: float
-    """tflgpu's time divided by its time, the median over the rounds."""
+    ratio: float  # tflgpu's time divided by its time, the median over the rounds.
 
 
 @dataclass(frozen=True)
@@ -44,14 +41,10 @@ class KernelTime:
 
     label: str
     file: str
-    seconds: float
-    """Median over the passes."""
-    flops: int
-    """Operations, a multiply-add counting as two."""
-    moved: int
-    """Bytes of its arguments."""
-    least_seconds: float
-    """The shortest time that the device's roofline allows."""
+    seconds: float  # Median over the passes.
+    flops: int  # Operations, a multiply-add counting as two.
+    moved: int  # Bytes of its arguments.
+    least_seconds: float  # The shortest time that the device's roofline allows.
 
     @property
     def speed(self) -> float:
@@ -74,23 +67,19 @@ class PartCost:
 
     label: str
     file: str
-    copy_in: float
-    """Copies from the device, including the wait for its kernels."""
+    copy_in: float  # Copies from the device, including the wait for its kernels.
     run: float
-    copy_out: float
-    """Copies to the device."""
-    crossing: int
-    """Bytes copied from and to the device."""
+    copy_out: float  # Copies to the device.
+    crossing: int  # Bytes copied from and to the device.
 
 
 @dataclass(frozen=True)
 class Footprint:
     arena: int
     weights: int
-    buffers: int
-    """Inputs and outputs on the device."""
+    buffers: int  # Inputs and outputs on the device.
+    # Peak memory of this process so far, including the compiler; None if unknown.
     process_peak: int | None
-    """Peak memory of this process so far, including the compiler; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -99,23 +88,16 @@ class Benchmark:
 
     plan: Plan
     device: runtime.DeviceInfo
-    build: float
-    """The first load, in which the driver compiles the kernels."""
-    load: float
-    """A later load, with stored binaries if the driver provides them."""
-    first_run: float
-    """The first run after that load."""
+    build: float  # The first load, in which the driver compiles the kernels.
+    load: float  # A later load, with stored binaries if the driver provides them.
+    first_run: float  # The first run after that load.
     runs: Spread
+    # Runs of LiteRT with XNNPACK; why it cannot run the model; None if it was left out.
     litert: Rival | str | None
-    """Runs of LiteRT with XNNPACK; why it cannot run the model; None if it was left out."""
     threads: int
-    busy: int
-    """Other processes that computed meanwhile."""
-    litert_gpu: Rival | str | None
-    """The same of LiteRT's GPU accelerator."""
-    kernels: tuple[KernelTime, ...]
-    """In the order of dispatch."""
+    busy: int  # Other processes that computed meanwhile.
+    litert_gpu: Rival | str | None  # The same of LiteRT's GPU accelerator.
+    kernels: tuple[KernelTime, ...]  # In the order of dispatch.
     roofline: KeptRoofline
     memory: Footprint
-    parts: tuple[PartCost, ...] = ()
-    """In the order of execution."""
+    parts: tuple[PartCost, ...] = ()  # In the order of execution.

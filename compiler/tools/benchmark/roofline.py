@@ -43,32 +43,25 @@ from ...select.storage import Choice
 from ...sizing.sizes import Sizing
 from ...target import Target
 
+# Bytes that each copy reads and then writes.
 COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
-"""Bytes that each copy reads and then writes."""
-COLUMNS = 1024
-"""Work-items per row of a copy's grid, within the limits of every device."""
-TURNS = 1024
-"""Multiply-adds of each chain of dependent ones."""
-ITEMS_OVER = 16
-"""Work-items of the arithmetic kernel per work-item that keeps the device busy."""
-REPEATS = 4
-"""Consecutive launches of each kernel, so that the later ones have warm caches."""
+COLUMNS = 1024  # Work-items per row of a copy's grid, within the limits of every device.
+TURNS = 1024  # Multiply-adds of each chain of dependent ones.
+ITEMS_OVER = 16  # Work-items of the arithmetic kernel per work-item that keeps the device busy.
+REPEATS = 4  # Consecutive launches of each kernel, so that the later ones have warm caches.
+# Runs of all kernels. The fastest launch counts, since a roofline is the undisturbed peak.
 PASSES = 8
-"""Runs of all kernels. The fastest launch counts, since a roofline is the undisturbed peak."""
-DISPATCHES = 1000
-"""Dispatches of the kernel that does almost nothing."""
-RUNS = 20
-"""Runs of all these dispatches."""
+DISPATCHES = 1000  # Dispatches of the kernel that does almost nothing.
+RUNS = 20  # Runs of all these dispatches.
 
 
 @dataclass(frozen=True)
 class Roofline:
-    flops: float
-    """Operations per second, a multiply-add counting as two."""
+    flops: float  # Operations per second, a multiply-add counting as two.
+    # For each copy, the bytes read and written together, and bytes per second.
     copies: tuple[tuple[int, float], ...]
-    """For each copy, the bytes read and written together, and bytes per second."""
+    # Seconds per dispatch, apart from its kernel's work, on host and device together.
     dispatch: float
-    """Seconds per dispatch, apart from its kernel's work, on host and device together."""
 
     def bandwidth(self, moved: int) -> float:
         """Bytes per second of the fastest copy that moved at least `moved` bytes."""
@@ -213,8 +206,7 @@ class _Stored:
 
     device: str
     date: str
-    kernels: str
-    """A digest of the measured ones."""
+    kernels: str  # A digest of the measured ones.
     roofline: Roofline
 
 
@@ -224,8 +216,7 @@ class KeptRoofline:
 
     roofline: Roofline
     date: str
-    file: Path
-    """The file it is stored in; delete it to measure again."""
+    file: Path  # The file it is stored in; delete it to measure again.
 
 
 def folder() -> Path:

@@ -29,8 +29,7 @@ from ..compare import litert_outputs
 from ..comparison import Comparison, compare
 from .launches import ORIGINAL, LaunchTrial, try_launches
 
-ROUNDS = 20
-"""Timed runs of the whole model with either kernel, in turns."""
+ROUNDS = 20  # Timed runs of the whole model with either kernel, in turns.
 
 
 @dataclass(frozen=True)
@@ -40,18 +39,14 @@ class Trial:
     folder: Path
     kernel: str
     launches: tuple[LaunchTrial, ...]
-    outputs: tuple[Comparison, ...]
-    """The model's outputs, compared with the original's."""
+    outputs: tuple[Comparison, ...]  # The model's outputs, compared with the original's.
+    # The outputs, compared with LiteRT's; empty if no model was given.
     litert: tuple[Comparison, ...]
-    """The outputs, compared with LiteRT's; empty if no model was given."""
-    before: float
-    """Median seconds of a run of the whole model with the original."""
-    after: float
-    """Median seconds of a run with the edited kernel."""
+    before: float  # Median seconds of a run of the whole model with the original.
+    after: float  # Median seconds of a run with the edited kernel.
+    # `after` by `before`, of runs that took turns; below 1, the edited kernel is faster.
     ratio: float
-    """`after` by `before`, of runs that took turns; below 1, the edited kernel is faster."""
-    kept: bool
-    """Whether the variant now contains the edited kernel."""
+    kept: bool  # Whether the variant now contains the edited kernel.
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

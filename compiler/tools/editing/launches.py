@@ -21,10 +21,9 @@ from ...emit.facts import overlap
 from ...ir import Array
 from ..comparison import Comparison, compare
 
-ROUNDS = 30
-"""Times that each launch runs with either text, in turns."""
+ROUNDS = 30  # Times that each launch runs with either text, in turns.
+# The byte that outputs hold before a launch: NaN in floats, so that what is not written shows.
 POISON = 0xFF
-"""The byte that outputs hold before a launch: NaN in floats, so that what is not written shows."""
 ORIGINAL = "the original's"
 
 
@@ -32,18 +31,13 @@ ORIGINAL = "the original's"
 class LaunchTrial:
     """A launch with the original and the edited kernel."""
 
-    dispatch: int
-    """Index into `Plan.dispatches`."""
-    label: str
-    """The operators it computes, and the tensor."""
-    outputs: tuple[Comparison, ...]
-    """What it writes, compared with the original's."""
-    before: float
-    """Median seconds with the original."""
-    after: float
-    """Median seconds with the edited kernel."""
+    dispatch: int  # Index into `Plan.dispatches`.
+    label: str  # The operators it computes, and the tensor.
+    outputs: tuple[Comparison, ...]  # What it writes, compared with the original's.
+    before: float  # Median seconds with the original.
+    after: float  # Median seconds with the edited kernel.
+    # `after` by `before`, of runs that took turns; below 1, the edited kernel is faster.
     ratio: float
-    """`after` by `before`, of runs that took turns; below 1, the edited kernel is faster."""
 
 
 def try_launches(

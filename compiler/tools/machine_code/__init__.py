@@ -14,15 +14,12 @@ from .programs import MachineCode, Module
 class Compiler:
     name: str
     description: str
-    chip: str
-    """The GPU that it compiles for, by its own name for it."""
-    target: str
-    """The target whose kernels it takes."""
+    chip: str  # The GPU that it compiles for, by its own name for it.
+    target: str  # The target whose kernels it takes.
+    # What it makes of kernels, by name.
+    #
+    # ToolError if it is not installed, with a line on how to install it, or if it fails.
     compile: Callable[[Mapping[str, Module]], dict[str, MachineCode]]
-    """What it makes of kernels, by name.
-
-    ToolError if it is not installed, with a line on how to install it, or if it fails.
-    """
 
 
 COMPILERS = {

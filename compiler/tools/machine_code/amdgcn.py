@@ -7,8 +7,7 @@ from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
 from .programs import MachineCode, Module, compile_to_assembly, count
 
-CHIP = "gfx1030"
-"""RDNA 2, as in the Radeon RX 6800."""
+CHIP = "gfx1030"  # RDNA 2, as in the Radeon RX 6800.
 
 
 def compile_modules(modules: Mapping[str, Module]) -> dict[str, MachineCode]:

@@ -9,10 +9,9 @@ from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
 from .programs import MachineCode, Module, count, run
 
-CHIP = "dg2"
-"""Xe-HPG, as in the Arc A770."""
+CHIP = "dg2"  # Xe-HPG, as in the Arc A770.
+# What an execution unit has: threads, which run vectors, and registers for all of them.
 THREADS, FILE = 8, 1024
-"""What an execution unit has: threads, which run vectors, and registers for all of them."""
 
 
 def compile_modules(modules: Mapping[str, Module]) -> dict[str, MachineCode]:

@@ -15,50 +15,39 @@ from ...codegen.translate import ToolError
 class Module:
     """A kernel as a compiler takes it."""
 
-    content: bytes
-    """SPIR-V, or a source in OpenCL C."""
+    content: bytes  # SPIR-V, or a source in OpenCL C.
     parameters: int
-    group: tuple[int, int, int]
-    """Work-items of a work-group along each axis."""
-    options: str = ""
-    """What a runtime tells the driver's compiler."""
+    group: tuple[int, int, int]  # Work-items of a work-group along each axis.
+    options: str = ""  # What a runtime tells the driver's compiler.
 
 
 @dataclass(frozen=True)
 class MachineCode:
     """A kernel as a compiler makes it."""
 
-    registers: int
-    """Vector registers of a work-item; on Intel of a sub-group."""
-    spills: int
-    """Registers that do not fit, or bytes of memory used in their place."""
-    lanes: int
-    """Work-items that run in lockstep: a wave, warp or vector."""
+    registers: int  # Vector registers of a work-item; on Intel of a sub-group.
+    spills: int  # Registers that do not fit, or bytes of memory used in their place.
+    lanes: int  # Work-items that run in lockstep: a wave, warp or vector.
+    # How many of these fit at once on a SIMD (AMD), a multiprocessor (NVIDIA) or an execution unit
+    # (Intel); more hide more latency.
     waves: int
-    """How many of these fit at once on a SIMD (AMD), a multiprocessor (NVIDIA) or an execution unit
-    (Intel); more hide more latency."""
     instructions: int
     branches: int
-    loads: int
-    """Loads from global memory by each lane."""
-    uniform_loads: int
-    """Loads by a wave as a whole."""
+    loads: int  # Loads from global memory by each lane.
+    uniform_loads: int  # Loads by a wave as a whole.
     multiply_adds: int
-    text: str
-    """The machine code in the compiler's assembly language."""
+    text: str  # The machine code in the compiler's assembly language.
 
 
+# Where Debian's libclc lies: the functions of OpenCL C for each kind of GPU.
 LIBRARY = Path("/usr/lib/clc")
-"""Where Debian's libclc lies: the functions of OpenCL C for each kind of GPU."""
 CLANG_PACKAGES = "apt install clang-19 libclc-19"
+# What drivers assume unless they are told otherwise.
 DEFAULTS = ("-x", "cl", "-cl-std=CL1.2", "-O3")
-"""What drivers assume unless they are told otherwise."""
+# What `-cl-denorms-are-zero` means, which Clang passes on for AMD's GPUs alone.
 FLUSHED = ("-Xclang", "-fdenormal-fp-math-f32=preserve-sign")
-"""What `-cl-denorms-are-zero` means, which Clang passes on for AMD's GPUs alone."""
-LONGEST = 120
-"""Seconds after which a program is stopped."""
-TAIL = 2000
-"""Most characters of a program's messages that are repeated."""
+LONGEST = 120  # Seconds after which a program is stopped.
+TAIL = 2000  # Most characters of a program's messages that are repeated.
 
 
 def run(

@@ -14,19 +14,16 @@ from ...codegen.translate import ToolError
 from ...scratch import scratch_folder
 from .programs import CLANG_PACKAGES, MachineCode, Module, compile_to_assembly, run
 
+# Ampere, as in the GeForce RTX 3080. For its limits see the CUDA C++ Programming Guide, table of
+# technical specifications for compute capability 8.6.
 CHIP = "sm_86"
-"""Ampere, as in the GeForce RTX 3080. For its limits see the CUDA C++ Programming Guide, table of
-technical specifications for compute capability 8.6."""
-WARPS, GROUPS, REGISTERS = 48, 16, 65536
-"""What fits on a multiprocessor at once."""
-REGISTER_UNIT = 8
-"""Registers of a work-item are handed out in such units."""
+WARPS, GROUPS, REGISTERS = 48, 16, 65536  # What fits on a multiprocessor at once.
+REGISTER_UNIT = 8  # Registers of a work-item are handed out in such units.
 WARP = 32
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ +)?(\w[\w.]*)(.*?);")
+# A branch to itself, which ends a program that has ended before.
 ENDLESS = re.compile(r"^(\.L\w+):\n.*BRA `\(\1\)", re.MULTILINE)
-"""A branch to itself, which ends a program that has ended before."""
-PACKAGES = ("nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")
-"""PyPI's packages of the programs."""
+PACKAGES = ("nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")  # PyPI's packages of the programs.
 
 
 def compile_modules(modules: Mapping[str, Module]) -> dict[str, MachineCode]:

@@ -17,15 +17,11 @@ from ...codegen.translate import ToolError
 from .programs import MachineCode, Module, count
 from .vulkan_device import compute_pipeline, opened
 
-FAMILY = "NAVI21"
-"""The GPU that RADV compiles for: RDNA 2, as in the Radeon RX 6800."""
+FAMILY = "NAVI21"  # The GPU that RADV compiles for: RDNA 2, as in the Radeon RX 6800.
 DRIVERS = Path("/usr/share/vulkan/icd.d")
 EXTENSION = "VK_KHR_pipeline_executable_properties"
-ASSEMBLY = "Assembly"
-"""RADV's name for the machine code."""
-
-LANES = 64
-"""RADV runs compute shaders in waves of 64, unless told otherwise."""
+ASSEMBLY = "Assembly"  # RADV's name for the machine code.
+LANES = 64  # RADV runs compute shaders in waves of 64, unless told otherwise.
 
 
 def compile_modules(modules: Mapping[str, Module]) -> dict[str, MachineCode]:

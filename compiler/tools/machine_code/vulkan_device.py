@@ -10,8 +10,7 @@ class Pipeline(NamedTuple):
 
     pipeline: Any
     layout: Any
-    sets: Any
-    """The layout of its descriptor sets."""
+    sets: Any  # The layout of its descriptor sets.
     shader: Any
 
 

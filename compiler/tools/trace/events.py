@@ -15,20 +15,18 @@ from typing import Any
 from ...telling import Progress
 
 PROCESS = 1
+# What events are shown in, from top to bottom; each is a thread of the process.
 TRACKS = ("compiler", "session", "device", "LiteRT")
-"""What events are shown in, from top to bottom; each is a thread of the process."""
 
 
 @dataclass(frozen=True)
 class Event:
-    track: str
-    """One of TRACKS; the events of a track lie after or inside one another."""
+    track: str  # One of TRACKS; the events of a track lie after or inside one another.
     name: str
-    start: float
-    """Seconds since the trace began."""
+    start: float  # Seconds since the trace began.
     seconds: float
+    # What Perfetto shows of the event when it is selected.
     details: dict[str, Any] = field(default_factory=dict)
-    """What Perfetto shows of the event when it is selected."""
 
     @property
     def end(self) -> float:

@@ -5,25 +5,21 @@ from dataclasses import dataclass
 
 from .events import Event
 
+# The beginning of the names of operators that rewrites make; they go with those beside them.
 OWN = "tflgpu."
-"""The beginning of the names of operators that rewrites make; they go with those beside them."""
 
-FEW = 4
-"""Operators of a combination that are named."""
+FEW = 4  # Operators of a combination that are named.
 
 
 @dataclass(frozen=True)
 class TypeTime:
     """The launches of one operator type, or of one combination that a kernel computes."""
 
-    operators: str
-    """Such as CONV_2D + ADD."""
-    place: str
-    """device or LiteRT."""
+    operators: str  # Such as CONV_2D + ADD.
+    place: str  # device or LiteRT.
     count: int
     seconds: float
-    share: float
-    """Of the time of all kernels and parts."""
+    share: float  # Of the time of all kernels and parts.
 
 
 def by_type(timed: Iterable[tuple[str, str, float]]) -> list[TypeTime]:

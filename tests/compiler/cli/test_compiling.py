@@ -16,8 +16,7 @@ from tflgpu.compiler import Options, build
 from tflgpu.compiler.cli.compiling import compile_command
 from tflgpu.runtime.plan.file import from_bytes
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
 
 def test_compile_prints_a_summary(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from paths import DIGITS_MODEL
 from tflgpu.compiler.ir import Op, Quantization, Tensor
 from tflgpu.compiler.rewrites import PIPELINE
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
 
 def test_explain_gives_reasons() -> None:

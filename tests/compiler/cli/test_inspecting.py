@@ -13,8 +13,7 @@ from tflgpu.compiler import Options, build
 from tflgpu.runtime.cache import variant
 from tflgpu.runtime.cache.variant import read_variant
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from tflgpu.compiler.cli.listing_operators import operators_markdown
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.ops import OPS
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
 
 def test_devices_shows_the_profile_of_each(opencl_device: str, tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from paths import DIGITS_MODEL
 from tflgpu.compiler import pipeline
 from tflgpu.compiler.cli.paths import FilePath
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="such names are none elsewhere")
@@ -165,9 +164,9 @@ def test_ctrl_c_comes_too_late_once_a_command_has_ended() -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
-APART = 29
-"""Events of Python between two moments at which a command is interrupted."""
+APART = 29  # Events of Python between two moments at which a command is interrupted.
 
+# Runs a command over and over, each time with Ctrl-C a bit later, until it has ended before.
 AT_EACH_EVENT = """
 import itertools, os, signal, sys
 import tflgpu.__main__ as program
@@ -206,7 +205,6 @@ for number in itertools.count(1, int(sys.argv.pop())):
         print(number, code)
         break
 """
-"""Runs a command over and over, each time with Ctrl-C a bit later, until it has ended before."""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")

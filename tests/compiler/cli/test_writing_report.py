@@ -13,8 +13,7 @@ from profiles import profile_of
 import tflgpu
 from tflgpu.runtime.cache.variant import read_variant
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
 
 def compiled(cache: Path, **options: Any) -> Path:

@@ -11,11 +11,11 @@ from devices import unavailable
 from tflgpu.compiler.tools.machine_code.programs import newest_clang
 
 LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+# Some of the templates that compute in half there, from images and with sub-groups.
 PROFILES = {
     "adreno": {"conv", "conv_1x1", "conv_shared", "split_sums"},
     "intel_gpu": {"conv", "conv_1x1", "conv_shared", "split_sums", "transpose_conv_block"},
 }
-"""Some of the templates that compute in half there, from images and with sub-groups."""
 TARGET = ("-target", "amdgcn-amd-amdhsa", "-Xclang", "-target-cpu", "-Xclang", "gfx1030")
 OPTIONS = ("-x", "cl", "-cl-std=CL1.2", "-nogpulib", "-fsyntax-only", *TARGET)
 REMARK = "// multiplies and adds in half precision\n"

@@ -18,14 +18,13 @@ from tflgpu.runtime import PlanError
 from tflgpu.runtime.opencl.device import OpenCLDevice
 from tflgpu.runtime.plan.records import Plan
 
+# Operators that read in all the ways there are: by slices and by lanes, in windows and rows.
 READERS = (
     *("ADD", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL"),
     *("AVERAGE_POOL_2D", "RESIZE_BILINEAR", "MEAN", "SOFTMAX", "CUMSUM", "GATHER", "PAD"),
     *("CONCATENATION", "STRIDED_SLICE", "TRANSPOSE", "SPACE_TO_DEPTH", "fused", "quantized layers"),
 )
-"""Operators that read in all the ways there are: by slices and by lanes, in windows and rows."""
-LOOKED_AT = 8
-"""Of an operator's cases every eighth; with buffers all of them run."""
+LOOKED_AT = 8  # Of an operator's cases every eighth; with buffers all of them run.
 POOL = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "filter_height": 2, "filter_width": 2}
 POOLED = call("MAX_POOL_2D", x(1, 7, 11, 8), **POOL)
 CONVOLUTION = call("CONV_2D", POOLED, w(8, 3, 3, 8), w(8), **window())

@@ -11,8 +11,8 @@ from graphs import Model, call, model
 
 from tflgpu.compiler.options import Nan
 
+# By operator, the function of both languages that limits numbers.
 FUNCTIONS = {"RELU": "max", "RELU6": "clamp", "MAXIMUM": "max", "MINIMUM": "min"}
-"""By operator, the function of both languages that limits numbers."""
 NUMBERS = (-1e30, -3.5, -0.5, 0.25, 1.0, 7.0, 1e30)
 
 

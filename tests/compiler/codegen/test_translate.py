@@ -16,8 +16,8 @@ from tflgpu.runtime.errors import DeviceError
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
 from tflgpu.runtime.plan.kernels import Kernel
 
+# A block of Metal, which is named after the argument.
 BUFFER = re.compile(r"struct (\w+)_buffer\n")
-"""A block of Metal, which is named after the argument."""
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
 
 

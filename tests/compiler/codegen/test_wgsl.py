@@ -30,11 +30,11 @@ from tflgpu.compiler.language.statement import (
 from tflgpu.compiler.language.types import FLOATS, INT, INTS
 from tflgpu.runtime.plan.validate import validate
 
+# Arrays and variables that the texts below name.
 ARRAYS = {
     **{"x": "vec4[]", "y": "vec4[]", "rows": "float[]", "words": "uint[]", "numbers": "int[]"},
     **{"halves": "uvec2[]", "gx": "int", "v": "vec4", "a": "int", "b": "int", "f": "float"},
 }
-"""Arrays and variables that the texts below name."""
 
 
 def printed(text: str) -> Printed:

@@ -14,8 +14,8 @@ from servers import http_server
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 
+# Flags for a camera that Chromium makes up.
 CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-"""Flags for a camera that Chromium makes up."""
 CALLS = """
 globalThis.loaded = {};
 globalThis.start = async (name, options = {}) => {

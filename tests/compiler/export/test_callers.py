@@ -21,16 +21,16 @@ pytestmark = pytest.mark.slow
 
 CALLERS = Path(__file__).parent / "callers"
 FIXTURES = {"opencl": "found", "gles": "gles", "webgpu": "webgpu"}
+# Those of a caller that calls its driver itself, beside what the runtime is linked with.
 LIBRARIES = {"opencl": ("-l:libOpenCL.so.1",), "gles": ("-l:libEGL.so.1",), "webgpu": ()}
-"""Those of a caller that calls its driver itself, beside what the runtime is linked with."""
+# How many each of eight threads opens, one after another; with WebGPU one takes a second.
 SESSIONS = {"opencl": 2, "gles": 2, "webgpu": 1}
-"""How many each of eight threads opens, one after another; with WebGPU one takes a second."""
+# An extension that every driver here has.
 PRESENT = {
     "opencl": "cl_khr_byte_addressable_store",
     "gles": "GL_EXT_color_buffer_float",
     "webgpu": "shader-f16",
 }
-"""An extension that every driver here has."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ pytestmark = pytest.mark.slow
 
 IMAGE = {"image": np.random.default_rng(5).random((1, 8, 8, 1), np.float32)}
 KERNELS = "kernels"
-DAMAGES = 24
-"""How many files are damaged, one at a time."""
+DAMAGES = 24  # How many files are damaged, one at a time.
 
 
 def flipped(data: bytes, draw: random.Random) -> bytes:

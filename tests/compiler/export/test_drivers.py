@@ -23,13 +23,10 @@ IMAGE = {"image": np.random.default_rng(6).random((1, 8, 8, 1), np.float32)}
 @dataclass(frozen=True)
 class Driver:
     backend: str
-    api: str
-    """As errors call it."""
+    api: str  # As errors call it.
     target: TargetName
-    profile: str
-    """For the model; "" for that of the device."""
-    share: int
-    """Of so many operators one is tried: processors compile GLSL and WGSL slowly."""
+    profile: str  # For the model; "" for that of the device.
+    share: int  # Of so many operators one is tried: processors compile GLSL and WGSL slowly.
 
 
 DRIVERS = (

@@ -20,11 +20,11 @@ pytestmark = pytest.mark.slow
 
 CALLER = Path(__file__).parent / "callers" / "signatures.c"
 FIXTURES = {"opencl": "found", "gles": "gles", "webgpu": "webgpu"}
+# Options of AddressSanitizer: Vulkan's drivers keep memory until the end of the process.
 SANITIZER = {"webgpu": "detect_leaks=0"}
-"""Options of AddressSanitizer: Vulkan's drivers keep memory until the end of the process."""
 KEEP = (("cache", "cache"),)
+# Signatures, rows, and where in the cache they are written.
 STEPS = [("prefill", 4, 1), ("decode", 1, 5), ("decode", 1, 2), ("reset", 0, 0), ("decode", 1, 3)]
-"""Signatures, rows, and where in the cache they are written."""
 
 
 def compiled(

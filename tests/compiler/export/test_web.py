@@ -21,8 +21,8 @@ from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.cache.variant import read_variant
 
+# The outputs of a model of which a browser compiles one kernel.
 SIZES = {"one": (1, 5, 7, 8), "other": (1, 9, 6, 12)}
-"""The outputs of a model of which a browser compiles one kernel."""
 
 
 @pytest.fixture(scope="module")

@@ -36,6 +36,7 @@ SHOW = """async ([outputs, names, size, kind]) => {
   return [shown.kind, shown.records, drawn.some((byte) => byte > 0)];
 }"""
 RANDOM = np.random.default_rng(7)
+# Outputs, the names of classes, and the kind that is asked for.
 SHOWN: dict[str, tuple[list[Output], tuple[str, ...], str]] = {
     "boxes": (detections(2, 0, 3, 1), ("cat", "dog", "owl"), ""),
     "anchors": (anchored(), ("face",), ""),
@@ -54,7 +55,6 @@ SHOWN: dict[str, tuple[list[Output], tuple[str, ...], str]] = {
     "an image": ([output(RANDOM.random((1, 65, 129, 3)))], (), ""),
     "classes": ([output(RANDOM.random((1, 40)))], ("a", "b"), "classes"),
 }
-"""Outputs, the names of classes, and the kind that is asked for."""
 
 
 @pytest.mark.parametrize("case", SHOWN)

@@ -19,23 +19,25 @@ from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.explain import explain
 
 GPUS = ("adreno", "amd", "gles31", "gpu", "intel_gpu", "mali", "nvidia")
+# Pixels and slices of output channels, as in MobileNet v1.
 SIZES = ((112 * 112, 16), (56 * 56, 32), (28 * 28, 64), (14 * 14, 128), (7 * 7, 256), (13, 1))
-"""Pixels and slices of output channels, as in MobileNet v1."""
 COLUMN = SingleColumn(Window(3, 3, 1, 1, 1, 1, 1, 1, 1, 1))
+# Loads and stores of a depthwise convolution that Mesa's compiler for Mali G52 counts, by size and
+# stride of its window, for 1, 2, 3... rows of a work-item. Loops were unrolled, as they count once
+# otherwise; rows that spill then are left out.
 MALI_LOADS = {
     (3, 1): (23, 28, 33, 38, 43, 48, 53, 58),
     (3, 2): (23, 31, 39, 47, 55),
     (5, 1): (55, 62, 69, 76),
     (5, 2): (55, 67),
 }
-"""Loads and stores of a depthwise convolution that Mesa's compiler for Mali G52 counts, by size and
-stride of its window, for 1, 2, 3... rows of a work-item. Loops were unrolled, as they count once
-otherwise; rows that spill then are left out."""
 
+# The fewest and most registers that ptxas gave 1x1 convolutions of 33 networks for sm_86, by the
+# pixels of a tile of one slice.
 NVIDIA_REGISTERS = {2: (40, 48), 3: (50, 52), 4: (60, 62), 5: (64, 70), 6: (64, 76), 7: (76, 84)}
-"""The fewest and most registers that ptxas gave 1x1 convolutions of 33 networks for sm_86, by the
-pixels of a tile of one slice."""
 
+# Whether kernels of 35 quantized networks spilled with Mesa's compiler for Mali G52, by the pixels
+# of a tile and the operands that the epilogue reads.
 MALI_SPILLS = {
     (COLUMN, 8, 0): False,
     (COLUMN, 7, 1): False,
@@ -44,8 +46,6 @@ MALI_SPILLS = {
     (IN_ROWS, 8, 5): False,
     (IN_ROWS, 8, 6): True,
 }
-"""Whether kernels of 35 quantized networks spilled with Mesa's compiler for Mali G52, by the pixels
-of a tile and the operands that the epilogue reads."""
 
 
 def pointwise(pixels: int, inputs: int, outputs: int) -> Model:

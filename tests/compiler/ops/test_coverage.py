@@ -8,6 +8,7 @@ from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.tflite_schema import OPERATORS
 
 OWN = "tflgpu."
+# Custom operators of LiteRT, MediaPipe, TensorFlow, object detection and language models.
 CUSTOM = {
     "AudioSpectrogram",
     "Convolution2DTransposeBias",
@@ -24,9 +25,9 @@ CUSTOM = {
     "gated_delta_update",
     "moe",
 }
-"""Custom operators of LiteRT, MediaPipe, TensorFlow, object detection and language models."""
 
 
+# By test file below tests/compiler, the operators whose graphs a case cannot hold.
 ELSEWHERE = {
     "frontend/test_sparsity.py": ["DENSIFY"],
     "ops/test_resampler.py": ["Resampler"],
@@ -44,7 +45,6 @@ ELSEWHERE = {
         *("FlexTensorListReserve", "FlexTensorListSetItem", "FlexTensorListStack")
     ],
 }
-"""By test file below tests/compiler, the operators whose graphs a case cannot hold."""
 
 
 def test_every_operator_has_a_case() -> None:

@@ -42,11 +42,8 @@ from tflgpu.compiler.ir import Array, Shape
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime.errors import TflgpuError
 
-POISONS = (0xFF, 0x3D)
-"""Floats of the first are NaN, of the second small numbers."""
-
-NO_ORDER = frozenset(["fused"])
-"""Families that are not about one operator."""
+POISONS = (0xFF, 0x3D)  # Floats of the first are NaN, of the second small numbers.
+NO_ORDER = frozenset(["fused"])  # Families that are not about one operator.
 
 
 def inputs_of(value: Value | None) -> Iterator[Input | Constant]:
@@ -121,8 +118,7 @@ def valid(target: TargetName, first: int, step: int) -> dict[str, list[Value]]:
     return found
 
 
-GROUP = 100
-"""Variants of a model."""
+GROUP = 100  # Variants of a model.
 
 
 @pytest.mark.slow

@@ -13,15 +13,15 @@ from devices import Way, ways
 from graphs import model
 from shared_programs import hasty_drivers
 
+# A buffer of a kernel, in each language.
 ARGUMENT = re.compile(
     r"__global [\w ]+\* (?:restrict )?(\w+)[,)]|buffer \w+ \{ \w+ (\w+)\[\]"
     r"|var<storage[^>]*> (\w+):"
 )
-"""A buffer of a kernel, in each language."""
 VARIABLE = re.compile(r"^ +(?:(?:float|int|bool)\d*|[iu]?vec4|uint|let|var) (\w+)\b(?! *\()", re.M)
+# How many operators are compiled as one model where a device takes a share of their cases: with
+# each program, PoCL begins by reading a megabyte of declarations.
 TOGETHER = 8
-"""How many operators are compiled as one model where a device takes a share of their cases: with
-each program, PoCL begins by reading a megabyte of declarations."""
 
 
 def by_way() -> list[Any]:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 
 TARGET = Target(profile("cpu"))
 
+# Attributes that no reference need read, and why.
 IRRELEVANT = {
     "keep_num_dims": "the shape of the result says it",
     "new_shape": "the shape of the result says it",
@@ -33,7 +34,6 @@ IRRELEVANT = {
     "quantized_bias_type": "only LiteRT's arithmetic on integers asks",
     "pot_scale_int16": "only LiteRT's arithmetic on int16 asks",
 }
-"""Attributes that no reference need read, and why."""
 
 
 def constants(case: Case) -> Graph:

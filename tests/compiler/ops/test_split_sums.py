@@ -8,6 +8,7 @@ from cases import CASES
 from compiled_cases import compile_cases
 from devices import Attached
 
+# Outputs that fill no slice, or no work-group; weights in blocks with scales of their own.
 VECTORS = tuple(
     case
     for case in CASES
@@ -19,7 +20,6 @@ VECTORS = tuple(
         "FULLY_CONNECTED of 1 rows in blocks of 64",
     )
 )
-"""Outputs that fill no slice, or no work-group; weights in blocks with scales of their own."""
 
 
 @pytest.mark.parametrize("rank", [0, 1], ids=["from slices", "from rows"])

@@ -8,8 +8,7 @@ from tflgpu.compiler import Options, build
 from tflgpu.compiler.options import Precision, TargetName
 
 ROWS, INPUTS, OUTPUTS = (1, 5, 61), 160, 192
-BESIDE = 5 * OUTPUTS
-"""Most numbers for each output, such as scales, in words."""
+BESIDE = 5 * OUTPUTS  # Most numbers for each output, such as scales, in words.
 
 
 @pytest.mark.parametrize("rows", ROWS)

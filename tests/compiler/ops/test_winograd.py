@@ -12,10 +12,10 @@ from cases.pools import pooled
 from devices import Attached, fitting_profiles, own_profile
 from graphs import Value, call, known, model
 
+# Lets small convolutions use the algorithm.
 SMALL = {"winograd_channels": 8, "winograd_squares": 1}
-"""Lets small convolutions use the algorithm."""
+# Lets one kernel do all steps, in GLSL, too: a work-item has all local memory of its group.
 OWN_MEMORY: dict[str, int | str] = {"kind": "processor", "heavy_group": 1, "local_memory": 32768}
-"""Lets one kernel do all steps, in GLSL, too: a work-item has all local memory of its group."""
 
 
 def profiles(attached: Attached, folder: Path) -> dict[str, int]:

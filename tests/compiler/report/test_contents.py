@@ -19,8 +19,7 @@ from tflgpu.compiler.report.page import SCRIPTS, STYLES, page
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.cache.variant import Variant, read_variant
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
 WEB = ROOT / "compiler" / "report" / "web"
 VENDOR = ROOT / "compiler" / "report" / "vendor"

@@ -25,11 +25,8 @@ from tflgpu.runtime.cache.variant import Variant, read_variant
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PROFILE = "cpu_avx2"
-"""For compilations whose result is not run."""
-
-LARGEST = 3_000_000
-"""Bytes of the report of a network with 250 kernels."""
+PROFILE = "cpu_avx2"  # For compilations whose result is not run.
+LARGEST = 3_000_000  # Bytes of the report of a network with 250 kernels.
 
 
 def report_of(

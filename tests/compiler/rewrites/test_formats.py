@@ -36,12 +36,9 @@ class Picture:
     """A format, and what it comes to."""
 
     text: str
-    picture: tuple[int, int, int, int]
-    """The shape of what the application has."""
-    part: tuple[int, int, int, int]
-    """Top, left, height and width of what is read."""
-    image: tuple[int, int, int, int]
-    """The shape of what the model takes."""
+    picture: tuple[int, int, int, int]  # The shape of what the application has.
+    part: tuple[int, int, int, int]  # Top, left, height and width of what is read.
+    image: tuple[int, int, int, int]  # The shape of what the model takes.
     resize: str = ""
     mean: tuple[float, ...] = (0.0,)
     std: tuple[float, ...] = (1.0,)

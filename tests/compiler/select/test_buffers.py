@@ -21,8 +21,8 @@ from tflgpu.compiler.sizing.sizes import size_operators
 
 pytestmark = pytest.mark.slow
 
+# The profiles of the fewest buffers; kernels of others are like those of the second.
 TARGETS = (("glsl", "gles31"), ("wgsl", "webgpu"))
-"""The profiles of the fewest buffers; kernels of others are like those of the second."""
 
 
 def kernels(

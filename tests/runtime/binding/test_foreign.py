@@ -428,6 +428,7 @@ def test_what_moderngl_has_released(context: Any, opengl_folder: Path) -> None:
         check(session.run(inputs)["y"], inputs)
 
 
+# A context that EGL does not know: alone, with another in its place, current again, released.
 WINDOW = """
 import sys
 import moderngl
@@ -451,7 +452,6 @@ with load(sys.argv[1], context=window) as session:
         except DeviceError as error:
             print(error)
 """
-"""A context that EGL does not know: alone, with another in its place, current again, released."""
 
 
 def test_contexts_of_windows(opengl_folder: Path, opengl_device: str) -> None:

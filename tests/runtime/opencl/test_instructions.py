@@ -7,8 +7,8 @@ import pytest
 from tflgpu.compiler.codegen.intrinsics import intrinsics
 from tflgpu.runtime.opencl.instructions import EXAMPLES
 
+# The intrinsic that uses each instruction.
 USERS = {"avx512_vnni": "add_products", "avx512vbmi": "look_up_bytes"}
-"""The intrinsic that uses each instruction."""
 
 
 @pytest.mark.parametrize("instruction", USERS)

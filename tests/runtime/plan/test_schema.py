@@ -64,6 +64,7 @@ def with_extents(plan: dict[str, Any]) -> dict[str, Any]:
     return plan
 
 
+# No valid plan, but one that can be written down.
 EXTREMES = replace(
     complete(),
     model="größe \U0001f600 \0\n",
@@ -76,7 +77,6 @@ EXTREMES = replace(
     variables=(Variable("none", 0), Variable("first", 8, 0), Variable("last", 8, (1 << 64) - 1)),
     memory=Memory(1, 2, (1 << 64) - 1),
 )
-"""No valid plan, but one that can be written down."""
 
 
 PLANS = {"complete": complete(), "extremes": EXTREMES}

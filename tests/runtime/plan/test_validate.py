@@ -225,6 +225,7 @@ def test_digests_have_32_bytes() -> None:
 PLAN, MERGED = chain().plan, complete()
 
 
+# What a plan states beside its dispatches, and does not follow from them.
 DECLARED = {
     "needs": (
         replace(PLAN, needs=replace(PLAN.needs, alignment=1)),
@@ -257,7 +258,6 @@ DECLARED = {
         "the kernels of schedule 1 must be",
     ),
 }
-"""What a plan states beside its dispatches, and does not follow from them."""
 
 
 @pytest.mark.parametrize("case", DECLARED)

@@ -23,10 +23,8 @@ from tflgpu.runtime.remote.keys import SigningKey
 from tflgpu.runtime.remote.publish import publish
 from tflgpu.runtime.remote.store import Store
 
-TIMEOUT = 0.25
-"""Seconds for servers of this machine, so that tests are short."""
-LARGEST = 1 << 20
-"""Bytes of a listing."""
+TIMEOUT = 0.25  # Seconds for servers of this machine, so that tests are short.
+LARGEST = 1 << 20  # Bytes of a listing.
 
 Send = Callable[[bytes], None]
 

@@ -5,7 +5,7 @@ from .layers import GENERATORS as LAYERS
 from .moves import GENERATORS as MOVES
 from .values import GENERATORS as VALUES
 
+# By "quantized" and an operator, or what some of them have in common.
 GENERATORS: dict[str, Generator] = {**LAYERS, **MOVES, **VALUES}
-"""By "quantized" and an operator, or what some of them have in common."""
 
 __all__ = ["GENERATORS"]

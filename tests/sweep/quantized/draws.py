@@ -33,11 +33,11 @@ class Kind:
         return affine(self.scale, self.zero)
 
 
+# How many times as many powers of two are between a scale and another one, at times.
 WILD = (3.0, 3.0, 8.0)
-"""How many times as many powers of two are between a scale and another one, at times."""
 
+# Powers of two by which the scales of channels differ from their middle.
 SPREADS = (1.0, 1.0, 6.0, 12.0)
-"""Powers of two by which the scales of channels differ from their middle."""
 
 
 def scale(draw: DrawFn, middle: float = 0.05, bits: float = 4.0) -> float:

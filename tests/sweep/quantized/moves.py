@@ -51,12 +51,12 @@ def place(draw: DrawFn) -> Call:
     return typed("int32", pick(draw, ("ARG_MAX", "ARG_MIN")), operand, where, output_type="int32")
 
 
+# The results that LiteRT takes of SOFTMAX, by its operand's type.
 PROBABILITIES = {
     "int8": (Kind("int8", 1 / 256, -128), Kind("int16", 1 / 65536, -32768)),
     "uint8": (Kind("uint8", 1 / 256, 0),),
     "int16": (Kind("int16", 2.0**-15, 0),),
 }
-"""The results that LiteRT takes of SOFTMAX, by its operand's type."""
 
 
 def softmax(draw: DrawFn) -> Call:

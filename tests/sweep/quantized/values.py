@@ -12,6 +12,7 @@ from .draws import ALL, EIGHT_BITS, Kind, either, integers, kind, result, scale,
 
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 
+# Operators whose result may have any scale, and the types LiteRT takes.
 UNARY: dict[str, Sequence[str]] = {
     "ABS": ("int8", "int16"),
     "ELU": ("int8",),
@@ -26,8 +27,8 @@ UNARY: dict[str, Sequence[str]] = {
     "RELU_N1_TO_1": EIGHT_BITS,
     "RSQRT": ("int8",),
 }
-"""Operators whose result may have any scale, and the types LiteRT takes."""
 
+# Scale and zero point of results that LiteRT takes no other ones of.
 FIXED = {
     ("LOGISTIC", "int8"): (1 / 256, -128),
     ("LOGISTIC", "uint8"): (1 / 256, 0),
@@ -36,10 +37,9 @@ FIXED = {
     ("TANH", "uint8"): (1 / 128, 128),
     ("TANH", "int16"): (2.0**-15, 0),
 }
-"""Scale and zero point of results that LiteRT takes no other ones of."""
 
+# Types of an operand and a result of QUANTIZE where one has 32 bits.
 WIDE_PAIRS = (("int32", "int8"), ("int32", "int16"), ("int16", "int32"))
-"""Types of an operand and a result of QUANTIZE where one has 32 bits."""
 
 
 def unary(draw: DrawFn) -> Call:

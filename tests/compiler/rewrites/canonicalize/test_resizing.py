@@ -35,8 +35,8 @@ from tflgpu.compiler.ir.sizes import by_now, regroup, sizes_of
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.resized_model import fitted_model
 
+# A model for given sizes of its input, as a converter for fixed sizes writes it.
 Made = Callable[..., Value]
-"""A model for given sizes of its input, as a converter for fixed sizes writes it."""
 
 WIDTH, HEADS = 12, 3
 
@@ -234,6 +234,7 @@ def time_first(steps: int, batch: int) -> Value:
     return recurrent(batch, steps, major=True)
 
 
+# A model, the sizes for which it is made, and those for which it is compiled.
 CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "attention of a batch": (attention, (1, 19), (4, 19)),
     "attention of shorter rows": (attention, (1, 19), (1, 7)),
@@ -264,7 +265,6 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "longer volumes": (volume, (1, 4), (1, 6)),
     "convolution with gaps": (dilated, (1, 6), (3, 6)),
 }
-"""A model, the sizes for which it is made, and those for which it is compiled."""
 
 
 @pytest.mark.parametrize(("made", "sizes", "others"), CASES.values(), ids=CASES)
@@ -334,6 +334,7 @@ def scaled_sum() -> Value:
     return call("MUL", call("SUM", rows_of(3), ints(1)), number(1 / 3))
 
 
+# What cannot be compiled for another shape of its input, and why.
 UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
     "windows": (windows(), (1, 6, 6, 4), "RESHAPE: it reshapes [1, 4, 4, 4] to [1, 2, 2, 2, 2, 4]"),
     "crossed": (crossed(), (2, 4), "BATCH_MATMUL: it computes [1, 1] for a batch of one"),
@@ -424,7 +425,6 @@ UNCLEAR: dict[str, tuple[Value, Shape, str]] = {
     "too long": (embedded(1, 5), (1, 9), "ADD: it has a table of [5, 12], too few entries"),
     "not allowed": (embedded(1, 5), (1, 3), "if the first 3 entries are right, as those of"),
 }
-"""What cannot be compiled for another shape of its input, and why."""
 
 
 @pytest.mark.parametrize(("value", "shape", "message"), UNCLEAR.values(), ids=UNCLEAR)
@@ -444,6 +444,7 @@ def test_what_litert_can_resize_stays_as_it_is() -> None:
     assert fitted_model(content, options, pipeline.target_of(options)) == (content, "")
 
 
+# Shapes in the file and now, another shape of the file, and what it is now.
 REGROUPED: list[tuple[Shape, Shape, Shape, Shape | None]] = [
     ((1, 64, 12), (4, 64, 12), (64, 12), (256, 12)),
     ((1, 64, 12), (4, 16, 12), (1, 64, 3, 4), (4, 16, 3, 4)),
@@ -455,7 +456,6 @@ REGROUPED: list[tuple[Shape, Shape, Shape, Shape | None]] = [
     ((6, 4), (12, 4), (4, 6), None),
     ((3, 1), (3, 2), (3,), None),
 ]
-"""Shapes in the file and now, another shape of the file, and what it is now."""
 
 
 @pytest.mark.parametrize(("filed", "now", "wanted", "expected"), REGROUPED)

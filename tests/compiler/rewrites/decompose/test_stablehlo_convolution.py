@@ -19,11 +19,11 @@ from tflgpu.compiler.target import Target
 
 OF_FOUR_AXES = Axes(*[(0, 1, 2, 3, 4, 5)] * 3)
 
+# Of PyTorch's conv_transpose3d(x, w, stride=(2, 1, 2), padding=(1, 0, 1)).
 TRANSPOSED = [
     *(-6, -7, 10, -1, 0, 4, 0, 10, -5, 7, 12, -7, 4, -5, -12, -1, 3, 2),
     *(3, 5, -12, -10, 4, 4, 12, -11, -5, 18, 0, -3, 0, 4, 10, -9, -6, 6),
 ]
-"""Of PyTorch's conv_transpose3d(x, w, stride=(2, 1, 2), padding=(1, 0, 1))."""
 
 
 ONE_GROUP = {"feature_group_count": 1, "batch_group_count": 1}

@@ -24,8 +24,8 @@ STRIDE_1 = """
     output y
 """
 
+# The result has fewer columns than the image, which LiteRT refuses.
 NARROW = STRIDE_1.replace("1, 7, 5, 19", "1, 7, 3, 19").replace("[19,3,4,3]", "[19,1,1,3]")
-"""The result has fewer columns than the image, which LiteRT refuses."""
 
 
 def test_zeros_between_the_pixels_and_a_flipped_window() -> None:

@@ -18,8 +18,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.rewrites.decompose.widen_halves import widen_halves
 
-ROUNDED = 2e-3
-"""How far results may be from those of float32, as inputs and results have 11 bits."""
+ROUNDED = 2e-3  # How far results may be from those of float32, as inputs and results have 11 bits.
 
 
 def given(dtype: str, *shape: int) -> Value:

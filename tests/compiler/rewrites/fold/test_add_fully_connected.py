@@ -8,6 +8,7 @@ from rewriting import assert_agrees, assert_becomes, assert_declines, kernels
 
 from tflgpu.compiler.rewrites.fold.add_fully_connected import add_fully_connected
 
+# A step of a recurrent network.
 STEP = """
     input x float32[1,37]
     input h float32[1,16]
@@ -19,7 +20,6 @@ STEP = """
     y = ADD(p, q)
     output y
 """
-"""A step of a recurrent network."""
 
 
 def layer(value: Value, outputs: int, inputs: int) -> Value:

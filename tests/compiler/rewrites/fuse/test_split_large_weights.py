@@ -21,8 +21,7 @@ from tflgpu.compiler.rewrites.fuse.split_large import split_large_weights
 from tflgpu.compiler.target import Target
 from tflgpu.runtime import InputError
 
-SMALL = 1 << 24
-"""The least that a profile may allow: 16 MiB."""
+SMALL = 1 << 24  # The least that a profile may allow: 16 MiB.
 
 
 def rewritten(value: Value, most: int, **changes: object) -> tuple[str, list[str | None]]:

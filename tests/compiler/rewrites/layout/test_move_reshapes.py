@@ -40,8 +40,8 @@ def detections() -> list[Value]:
 
 
 NETWORKS = {"shuffled": [shuffled()], "patches": [patches()], "detections": detections()}
+# Transposes that move values in memory, which only a shuffle does.
 LEFT = {"shuffled": 1, "patches": 0, "detections": 0}
-"""Transposes that move values in memory, which only a shuffle does."""
 
 
 def test_the_reshape_moves_before_the_transpose() -> None:

@@ -17,8 +17,7 @@ from tflgpu.compiler.rewrites.layout.move_transposes import move_transposes
 from tflgpu.compiler.target import Target
 
 SWAP_IMAGE = (0, 2, 1, 3)
-SWAP_LAST = (0, 1, 3, 2)
-"""Permutations that are their own inverse."""
+SWAP_LAST = (0, 1, 3, 2)  # Permutations that are their own inverse.
 
 
 def network() -> Value:

@@ -19,20 +19,19 @@ FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "SQUARED_DIFFERENCE": lambda a, b: (a - b) ** 2,
 }
 
+# Scale and zero point of both operands and of the result.
 SCALES = {
     "alike": ((0.05, 3), (0.05, 3), (0.05, 3)),
     "of one order": ((0.05, 3), (0.03, -20), (0.07, 10)),
     "far apart": ((0.5, 0), (0.003, 100), (0.4, -100)),
 }
-"""Scale and zero point of both operands and of the result."""
 
 
 def real(integers: Array, scale: float, zero: int) -> Array:
     return np.asarray((integers.astype(np.float64) - zero) * float(np.float32(scale)))
 
 
-ALIKE = ("MAXIMUM", "MINIMUM")
-"""Operators whose operands and result are quantized alike."""
+ALIKE = ("MAXIMUM", "MINIMUM")  # Operators whose operands and result are quantized alike.
 
 
 @pytest.mark.parametrize(

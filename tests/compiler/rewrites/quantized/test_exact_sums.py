@@ -12,8 +12,7 @@ from tflgpu.compiler.ir import Array, Op, Tensor
 ADD = "tflgpu.add_exact"
 LAYER = "FULLY_CONNECTED"
 CONV: dict[str, Any] = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
-IMAGE_ZERO = -128
-"""The zero point of images: with it an int8 reaches as far as 255."""
+IMAGE_ZERO = -128  # The zero point of images: with it an int8 reaches as far as 255.
 
 
 def biases(*values: int) -> Tensor:
@@ -46,6 +45,7 @@ def sums_of(rows: Tensor, weights: Tensor, bias: Tensor) -> Array:
     return np.asarray(centered @ weights.data.astype(np.int64).T + bias.data)
 
 
+# By situation: input channels, bias, and the operators.
 CASES = {
     "few": (37, 100, [LAYER]),
     "as many as are exact": (518, 0, [LAYER]),
@@ -65,7 +65,6 @@ CASES = {
         + ["ADD", "CAST"],
     ),
 }
-"""By situation: input channels, bias, and the operators."""
 
 
 @pytest.mark.parametrize("name", CASES)

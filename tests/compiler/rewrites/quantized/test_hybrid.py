@@ -21,8 +21,7 @@ from tflgpu.compiler.ops.fully_connected import OF_BLOCKS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 
-SEED = 9
-"""Of the weights of each test."""
+SEED = 9  # Of the weights of each test.
 PLAIN = {"fused_activation_function": "NONE"}
 
 
@@ -121,6 +120,7 @@ def test_depthwise_convolutions_scale_the_last_channels_by_the_image_first() -> 
 
 
 STEPS = (1.0, 2.0, 3.0, 4.0)
+# Weights that leave an image as it is but for their scales.
 SINGLE_PIXELS = {
     "CONV_2D": known(
         np.eye(4, dtype=np.int8).reshape(4, 1, 1, 4), Quantization(STEPS, (0,) * 4), "int4"
@@ -129,7 +129,6 @@ SINGLE_PIXELS = {
         np.ones((1, 1, 1, 4), np.int8), Quantization(STEPS, (0,) * 4, axis=3)
     ),
 }
-"""Weights that leave an image as it is but for their scales."""
 
 
 @pytest.mark.parametrize("operator", SINGLE_PIXELS)

@@ -18,6 +18,7 @@ from quantized_operators import (
     quantized,
 )
 
+# By operator: the function, scale and zero point of its operand, and of its result.
 FUNCTIONS: dict[str, tuple[Callable[[float], float], float, int, float, int]] = {
     "ABS": (abs, 0.05, 3, 0.06, -128),
     "ELU": (lambda x: math.expm1(x) if x < 0 else x, 0.05, -7, 0.04, -90),
@@ -28,10 +29,8 @@ FUNCTIONS: dict[str, tuple[Callable[[float], float], float, int, float, int]] = 
     "RSQRT": (lambda x: 1 / math.sqrt(x), 0.05, -128, 0.02, -128),
     "TANH": (math.tanh, 0.03, -5, 1 / 128, 0),
 }
-"""By operator: the function, scale and zero point of its operand, and of its result."""
 
-CLOSE_TO_A_TIE = 1e-4
-"""Of a rounded value: float32 and float64 may decide differently there."""
+CLOSE_TO_A_TIE = 1e-4  # Of a rounded value: float32 and float64 may decide differently there.
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -21,10 +21,9 @@ from tflgpu.runtime.cache.binaries import BINARIES
 from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
 
+# For what is the same on every device.
 on_one_device = pytest.mark.parametrize("attached", ATTACHED[:1], indirect=True, ids=str)
-"""For what is the same on every device."""
-ALL = 1e9
-"""A tolerance that allows everything."""
+ALL = 1e9  # A tolerance that allows everything.
 
 
 @pytest.fixture(params=ATTACHED, ids=str)

@@ -14,8 +14,8 @@ from tflgpu.compiler.codegen.translate import ToolError
 from tflgpu.compiler.tools.machine_code import COMPILERS, MachineCode, Module, programs, ptxas
 
 NAMES = ("ptxas", "amdgcn", "ocloc")
+# Whose tests are skipped where they are not installed, even if everything else must be present.
 OPTIONAL = ("ocloc",)
-"""Whose tests are skipped where they are not installed, even if everything else must be present."""
 
 INDEXED = b"""
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void spilling(__global float* y) {
@@ -34,8 +34,8 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void spilling(__global 
   for (int i = 0; i < 300; i++) y[at + 64 * i] = held[299 - i];
 }
 """
+# What each compiler cannot keep in registers.
 SPILLING = {"ptxas": INDEXED, "amdgcn": INDEXED, "ocloc": MANY}
-"""What each compiler cannot keep in registers."""
 PRODUCTS = b"""
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void products(__global const float* a, __global const float* b, __global float* y) {

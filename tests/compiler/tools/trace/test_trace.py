@@ -13,10 +13,10 @@ from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.trace.events import Event, Trace
 from tflgpu.compiler.tools.trace.summary import by_type, timed
 
+# Of a complete event in the Trace Event Format.
 FIELDS = {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"}
-"""Of a complete event in the Trace Event Format."""
+# Microseconds by which the device's clock and the host's may disagree about a short time.
 CLOCK = 1.0
-"""Microseconds by which the device's clock and the host's may disagree about a short time."""
 
 
 def check_format(content: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
