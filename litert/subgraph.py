@@ -51,15 +51,14 @@ class Subgraph:
         self._input_names = input_names
         self._variants = variants
         self._results = (*self._content.outputs, *preserved)
+        # The shapes of the inputs, as resized last.
         self._sizes = {i: self._content.tensors[i].shape for i in self._content.inputs}
-        """The shapes of the inputs, as resized last."""
         self._session: Session | None = None
+        # The shapes of all tensors since they were allocated, by the compiler's names.
         self._allocated: Mapping[str, Shape] | None = None
-        """The shapes of all tensors since they were allocated, by the compiler's names."""
         self._inputs: dict[int, Array] = {}
         self._outputs: dict[int, Array] = {}
-        self._feed: list[Array] = []
-        """The input arrays, in order."""
+        self._feed: list[Array] = []  # The input arrays, in order.
         self._lent: WeakSet[_Lent] = WeakSet()
 
     @property

@@ -99,8 +99,7 @@ class Together:
         """
         self._loader, self._signatures, self._choices = loader, signatures, choices
         self._session: Session | None = None
-        self._given: set[tuple[str, Key]] = set()
-        """What the application has had sessions for."""
+        self._given: set[tuple[str, Key]] = set()  # What the application has had sessions for.
         self._failed = False
 
     def session(self, signature: str, shapes: Key) -> Session | None:
@@ -145,8 +144,8 @@ class Variants:
 
     def __init__(self, loader: Loader, signature: str, together: Together) -> None:
         self._loader, self._signature, self._together = loader, signature, together
+        # The session used last is the last.
         self._loaded: OrderedDict[Key, Session] = OrderedDict()
-        """The session used last is the last."""
         weakref.finalize(self, _close, self._loaded.values())
 
     def session(self, shapes: Shapes) -> Session:

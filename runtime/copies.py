@@ -44,8 +44,8 @@ class CopyIn(_Memory):
 class CopyOut(_Memory):
     def __init__(self, device: Device, info: TensorInfo, buffer: Buffer) -> None:
         super().__init__(device, info, buffer)
+        # What the device is copying to, or has copied to last.
         self._staged = np.empty(0, self._dtype)
-        """What the device is copying to, or has copied to last."""
 
     def start(self, target: Array) -> None:
         """Start what can be copied without waiting, behind the kernels."""

@@ -83,12 +83,9 @@ class BuildError(DeviceError):
     """The driver's compiler rejected a kernel."""
 
     def __init__(self, kernel: str, log: str, source: str) -> None:
-        self.kernel = kernel
-        """The kernel's file, such as kernels/003_conv_2d.cl."""
-        self.log = log
-        """The compiler's messages."""
-        self.source = _numbered(source)
-        """The kernel's source, each line with its number."""
+        self.kernel = kernel  # The kernel's file, such as kernels/003_conv_2d.cl.
+        self.log = log  # The compiler's messages.
+        self.source = _numbered(source)  # The kernel's source, each line with its number.
         super().__init__(f"the driver's compiler rejected {kernel}:\n{log}")
 
 

@@ -64,8 +64,8 @@ class Exchange:
         """`inputs` are the model's, None for those that are on the device only."""
         self._tensors, self._device, self._buffers = plan.host_tensors, device, buffers
         given = {i: inputs[t.input] for i, t in enumerate(self._tensors) if t.input >= 0}
+        # By index in `plan.host_tensors`.
         self.values = {i: array for i, array in given.items() if array is not None}
-        """By index in `plan.host_tensors`."""
 
     def run(self, part: HostRun, times: list[PartTime] | None) -> None:
         """Run a part on what was enqueued before, and copy its outputs to the device.

@@ -50,11 +50,11 @@ class Execution:
         # The variant itself would keep the file of weights mapped.
         self._folder, self._whole, self._texts = variant.folder, variant.whole, variant.texts
         self.finishing = _Finishing(device)
+        # A command for each dispatch, once `profile` has been called.
         self._dispatch_commands: Commands | None = None
-        """A command for each dispatch, once `profile` has been called."""
         buffers = variant.plan.input_buffers
+        # The inputs that the device reads.
         self.uploaded = [index for index, buffer in enumerate(buffers) if buffer.used]
-        """The inputs that the device reads."""
         reason = device.unsupported_reason(self.plan)
         if reason is not None:
             raise PlanError(

@@ -24,8 +24,7 @@ class CheckedQueue:
     def __init__(self, plan: Plan, device: Device, buffers: Buffers) -> None:
         self._checks = plan.index_checks
         self._device, self._buffers = device, buffers
-        self._started = 0
-        """Dispatches enqueued so far."""
+        self._started = 0  # Dispatches enqueued so far.
 
     def enqueue(self, commands: Sequence[Command]) -> None:
         """Start commands, as `Device.enqueue`. InputError names an index out of bounds."""

@@ -32,13 +32,12 @@ class LoadedModel:
         """
         self.device = SessionDevice(device)
         self._store_binaries, self._custom_ops = store_binaries, custom_ops
+        # None once it is closed: a variant has its files mapped.
         self._variant: Variant | None = variant
-        """None once it is closed: a variant has its files mapped."""
         plan = variant.plan
+        # Of each plan.
         self._inputs = [plan.inputs, *(item.inputs for item in plan.specializations)]
-        """Of each plan."""
-        self._choices = choices_of(plan)
-        """The input shapes of each plan, by name."""
+        self._choices = choices_of(plan)  # The input shapes of each plan, by name.
         try:
             self.first = Execution(
                 variant, self.device, store_binaries, custom_ops, programs=programs
@@ -47,10 +46,9 @@ class LoadedModel:
             device.release()
             raise
         self.device.loaded.append((self.first.parts.clear, None))
-        self._loaded: dict[int, Execution] = {0: self.first}
-        """By their number among the choices."""
+        self._loaded: dict[int, Execution] = {0: self.first}  # By their number among the choices.
+        # Those of the choices for each signature that has been used.
         self._numbers: dict[str | None, list[int]] = {}
-        """Those of the choices for each signature that has been used."""
 
     def choices(self, signature: str | None) -> list[Shapes]:
         """The input shapes of each plan for a signature, by default the first (InputError)."""

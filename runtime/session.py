@@ -56,8 +56,8 @@ class Session:
         """Run a signature, for all its choices of input shapes unless one is chosen."""
         self._model, self._signature, self._chosen = model, signature, chosen
         self._execution = chosen or model.first_of(signature)
+        # The compiled model, for the first choice of input shapes.
         self.plan: Plan = self._execution.plan
-        """The compiled model, for the first choice of input shapes."""
 
     def _for(self, inputs: Any, signature: str | None = None) -> Execution:
         """The execution for the shapes of inputs (InputError)."""

@@ -23,14 +23,14 @@ class SessionDevice:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        # Those that are to be released before the device.
         self.slots: weakref.WeakSet[Any] = weakref.WeakSet()
-        """Those that are to be released before the device."""
+        # What frees slots that nobody closed, each with what its run in flight uses until then.
         self.dropped: list[tuple[Callable[[], None], Any]] = []
-        """What frees slots that nobody closed, each with what its run in flight uses until then."""
+        # What frees what was loaded after the first plan, likewise.
         self.loaded: list[tuple[Callable[[], None], Any]] = []
-        """What frees what was loaded after the first plan, likewise."""
+        # What the last run was of, and its buffers; None before the first.
         self.used: tuple[Plan, Buffers] | None = None
-        """What the last run was of, and its buffers; None before the first."""
         self._lock = threading.Lock()
         self._thread: int | None = None
         self._closed = False

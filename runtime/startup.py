@@ -20,8 +20,7 @@ class DriverProcess:
 
     def __init__(self) -> None:
         self._started_in: int | None = None
-        self.lost = False
-        """Whether they were started in a process that this one was forked from."""
+        self.lost = False  # Whether they were started in a process that this one was forked from.
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
 

@@ -34,14 +34,12 @@ class Chain:
     def __init__(self, kind: str, functions: KernelFunctions) -> None:
         self._kind, self._functions = kind, functions
         self._result = Name(RESULT, kind)
-        self._declares = True
-        """Whether the next value of `v` is the first one."""
-        self._last: Tensor | None = None
-        """The tensor whose value was computed last."""
+        self._declares = True  # Whether the next value of `v` is the first one.
+        self._last: Tensor | None = None  # The tensor whose value was computed last.
+        # The variable that holds it: `v`, or the one that the chain started with.
         self.value: Expression | None = None
-        """The variable that holds it: `v`, or the one that the chain started with."""
+        # The variables of values that later operators also read.
         self._held: dict[Tensor, Expression] = {}
-        """The variables of values that later operators also read."""
         self.statements: list[Statement] = []
 
     def start(self, tensor: Tensor, value: Expression, named: bool = False) -> None:

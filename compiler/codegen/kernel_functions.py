@@ -49,10 +49,8 @@ class KernelFunctions:
 
     def __init__(self, language: Language, use: Use, lanes: int, wide: bool = False) -> None:
         self.language, self.use = language, use
-        self.lanes = lanes
-        """Lanes of a slice; 0 for single values."""
-        self.wide = wide
-        """Whether slices have more than four lanes, as on processors alone."""
+        self.lanes = lanes  # Lanes of a slice; 0 for single values.
+        self.wide = wide  # Whether slices have more than four lanes, as on processors alone.
         self._casts = language.casts(lanes)
         self._int, self._float = (INTS, FLOATS) if lanes else (INT, FLOAT)
 

@@ -23,8 +23,7 @@ class WorkItem:
         self._sizes, self._grid, self._batches = launch.grid, grid, batches
         self._outer = launch.grid[2] // batches
         self._ragged = [axis for axis in range(3) if grid[axis] != launch.grid[axis]]
-        self.declared: dict[int, str] = {}
-        """The variables that the kernel needs, by axis."""
+        self.declared: dict[int, str] = {}  # The variables that the kernel needs, by axis.
 
     @property
     def coordinates(self) -> dict[str, Expression]:

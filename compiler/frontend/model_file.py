@@ -119,8 +119,7 @@ class ModelFile:
         if not self.subgraphs:
             raise ModelError("the model has no subgraph")
         self.codes = [self._code(code) for code in source.children(self.root, "OperatorCodes")]
-        self.operands = 0
-        """Number of operands of all operators read so far."""
+        self.operands = 0  # Number of operands of all operators read so far.
         self._names: dict[int, list[str]] = {}
 
     def _code(self, code: Any) -> tuple[str, int, bool]:

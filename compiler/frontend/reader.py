@@ -99,10 +99,9 @@ class _Subgraph:
         self.input_names = self._called(self.inputs, signature.inputs if signature else {})
         self.output_names = self._called(self.outputs, signature.outputs if signature else {})
         self.tensors: list[Tensor] = []
-        self.filed: dict[int, Shape] = {}
-        """The shapes in the file of inputs with chosen ones."""
+        self.filed: dict[int, Shape] = {}  # The shapes in the file of inputs with chosen ones.
+        # Indices of the subgraphs its operators refer to, in order.
         self.subgraphs: dict[int, None] = {}
-        """Indices of the subgraphs its operators refer to, in order."""
 
     def _called(self, indices: Sequence[int], given: Mapping[str, str]) -> list[str]:
         """The names of inputs or outputs: those of a signature, or else the tensors' own.

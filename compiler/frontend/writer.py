@@ -54,8 +54,8 @@ class _Writer:
         self.graphs = [graph, *graph.subgraphs.values()]
         self.places = {index: place for place, index in enumerate(graph.subgraphs, start=1)}
         self.codes: dict[tuple[str, int], int] = {}
+        # The buffers; the first stays empty, for tensors without content.
         self.contents: list[bytes] = [b""]
-        """The buffers; the first stays empty, for tensors without content."""
         self.builder = flatbuffers.Builder(1024)
 
     def file(self) -> bytes:

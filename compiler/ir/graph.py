@@ -50,34 +50,32 @@ class Graph:
         self.input_names: list[str] = []
         self.output_names: list[str] = []
         self.signatures: list[Signature] = []
+        # The subgraphs that operators such as WHILE run, by index.
         self.subgraphs: dict[int, Graph] = {}
-        """The subgraphs that operators such as WHILE run, by index."""
+        # Tensors that become a variable's content at the end of a run, with their variable.
         self.kept: dict[Tensor, Tensor] = {}
-        """Tensors that become a variable's content at the end of a run, with their variable."""
+        # Variables that are the same for all signatures: kept inputs, and the file's resources.
         self.state: list[Tensor] = []
-        """Variables that are the same for all signatures: kept inputs, and the file's resources."""
+        # The content of variables before the first run, if it is not zero.
         self.contents: dict[Tensor, Array] = {}
-        """The content of variables before the first run, if it is not zero."""
+        # The sizes of tensors that are not those of the file, as the caller chose others.
         self.sizes: dict[Tensor, Sizes] = {}
-        """The sizes of tensors that are not those of the file, as the caller chose others."""
+        # How operators were fitted to these sizes, in the order of execution.
         self.fits: list[tuple[Op, Fit]] = []
-        """How operators were fitted to these sizes, in the order of execution."""
+        # Whether constants along an axis that is shorter now are cut to their first entries.
         self.cut_tables = False
-        """Whether constants along an axis that is shorter now are cut to their first entries."""
+        # Operators found so far that cannot run on the device, with the reason.
         self.set_aside: dict[Op, Finding] = {}
-        """Operators found so far that cannot run on the device, with the reason."""
+        # Gives the shapes of the results of operators set aside.
         self.litert_shape: LitertShape = declared_shape
-        """Gives the shapes of the results of operators set aside."""
+        # Gives back the memory of the file that constants are views of.
         self.release: Callable[[], None] = _keep
-        """Gives back the memory of the file that constants are views of."""
         self._edges = Edges()
-        self._places: dict[Op, int] = {}
-        """The operators, and which of those ever added each is."""
+        self._places: dict[Op, int] = {}  # The operators, and which of those ever added each is.
         self._count = 0
-        self._touched: dict[Op, None] = {}
-        """Operators to verify."""
+        self._touched: dict[Op, None] = {}  # Operators to verify.
+        # Tensors to verify, each with an operator that has been made to read it.
         self._given: dict[Tensor, Op] = {}
-        """Tensors to verify, each with an operator that has been made to read it."""
         self._added: list[Op] = []
         self._order: list[Op] | None = None
 

@@ -42,13 +42,13 @@ class Op:
         self._inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.attrs: Mapping[str, Any] = attrs if attrs is not None else {}
+        # Its position in the model file, which orders execution where dependencies do not.
         self.index = index
-        """Its position in the model file, which orders execution where dependencies do not."""
         self.version = version
+        # Tensors that only describe the quantization of inner values (integer LSTM).
         self.intermediates = tuple(intermediates)
-        """Tensors that only describe the quantization of inner values (integer LSTM)."""
+        # The operators of the model file that it computes, in full or in part.
         self.origins = tuple(origins)
-        """The operators of the model file that it computes, in full or in part."""
 
     # -- what it computes -------------------------------------------------------------------
 

@@ -34,10 +34,10 @@ class Losses:
         self._read, self._progress = read, progress
         self._roundings = roundings(read(), stored)
         self._everything = self._own(self._roundings)
+        # The errors of as many samples as were needed, by what is rounded.
         self._known: dict[frozenset[Rounding], list[float]] = {}
-        """The errors of as many samples as were needed, by what is rounded."""
+        # The samples with the outputs without roundings.
         self._samples = list(zip(samples, self._outputs(frozenset(), samples), strict=True))
-        """The samples with the outputs without roundings."""
         lost = self._errors(self._everything, len(samples))
         # Those that lose most come first, as they decide most trials.
         order = sorted(range(len(samples)), key=lambda number: -lost[number])

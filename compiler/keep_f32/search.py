@@ -60,8 +60,7 @@ class _Search:
         self._model, self._options = model, options
         self._tolerance, self._progress = tolerance, progress
         self._steps = 0
-        self._halved = self._build(())
-        """The compiled model with nothing kept."""
+        self._halved = self._build(())  # The compiled model with nothing kept.
         whole, key = fitted_model(model, options, target_of(options))
         self._samples = Samples(whole, self._halved.plan.inputs, key)
         self._read = partial(read, whole, dict(options.input_shapes), key or None)

@@ -43,10 +43,9 @@ class Expression:
         self, type: str, level: int, parts: tuple[Any, ...], value: int | None = None
     ) -> None:
         self.type, self.level, self.parts = type, level, parts
-        self.value = value
-        """The value of a number; None for any other expression."""
+        self.value = value  # The value of a number; None for any other expression.
+        # The same as an integer, if it is a float that was one.
         self.whole: Expression | None = None
-        """The same as an integer, if it is a float that was one."""
         self._text = ""
 
     @property
@@ -283,8 +282,7 @@ class Name(Expression):
 
     def __init__(self, name: str, type: str = INT, changes: bool = False) -> None:
         super().__init__(type, ATOM, (name,))
-        self.changes = changes
-        """Whether statements assign to it after its declaration."""
+        self.changes = changes  # Whether statements assign to it after its declaration.
 
     def _print(self) -> str:
         return str(self.parts[0])

@@ -34,10 +34,9 @@ class Printer(ABC, Generic[Variable]):
 
     def __init__(self, declared: Mapping[str, Variable]) -> None:
         """`declared` has what is around them."""
+        # What printers know of the variables in the scopes from the outside in, by name.
         self._scopes = [dict(declared)]
-        """What printers know of the variables in the scopes from the outside in, by name."""
-        self._width = WIDTH
-        """Most characters of a line but for its indentation."""
+        self._width = WIDTH  # Most characters of a line but for its indentation.
 
     def lines(self, found: Statements) -> list[str]:
         """The lines of statements in a scope of their own, to be indented."""

@@ -34,10 +34,9 @@ class Groups:
 
     def __init__(self, graph: Graph, findings: Mapping[Op, Finding]) -> None:
         self._graph = graph
-        self.findings = dict(findings)
-        """Why each operator runs on LiteRT."""
+        self.findings = dict(findings)  # Why each operator runs on LiteRT.
+        # The parent of each operator that does not lead its group, in the disjoint-set forest.
         self._leaders: dict[Op, Op] = {}
-        """The parent of each operator that does not lead its group, in the disjoint-set forest."""
 
     def settle(self) -> None:
         """Join groups until every group can be a part.

@@ -19,12 +19,12 @@ class Aliases:
         """`sizes` are in bytes; a tensor must start at a multiple of its entry in `granules`."""
         self._graph = graph
         self._sizes = sizes
+        # Bytes that the start of each group must be a multiple of, for all its members.
         self._granules = dict(granules)
-        """Bytes that the start of each group must be a multiple of, for all its members."""
+        # The base of each tensor without memory of its own, and its layout there.
         self._bases: dict[Tensor, tuple[Tensor, StridedLayout]] = {}
-        """The base of each tensor without memory of its own, and its layout there."""
+        # The tensors that lie directly within each base.
         self._inside: dict[Tensor, list[Tensor]] = {}
-        """The tensors that lie directly within each base."""
         self._group_sizes = dict(sizes)
         self._regions: dict[Tensor, tuple[Region, int]] = {}
 

@@ -136,10 +136,8 @@ class _Placing:
         gaps: bool,
         limited: bool,
     ) -> None:
-        self.saved: set[Copy] = set()
-        """Copies that views replace."""
-        self.reasons: dict[Copy, str] = {}
-        """Why the other copies remain."""
+        self.saved: set[Copy] = set()  # Copies that views replace.
+        self.reasons: dict[Copy, str] = {}  # Why the other copies remain.
         self._aliases, self._target, self._gaps = aliases, target, gaps
         self._users: dict[Tensor, list[tuple[SizedOp, Launch, Copy]]] = {}
         for position, sized in enumerate(order):

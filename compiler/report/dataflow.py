@@ -118,8 +118,7 @@ class _Flow:
         self._plan = plan
         self._tensors = Tensors(plan.tensors)
         self._written: dict[Place, list[_Write]] = defaultdict(list)
-        self._on_host: dict[int, str] = {}
-        """The part that computes each host tensor."""
+        self._on_host: dict[int, str] = {}  # The part that computes each host tensor.
 
     def into(self, step: Step) -> Iterator[Edge]:
         """The edges into a step, whose writes are then noted."""

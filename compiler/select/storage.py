@@ -115,8 +115,8 @@ class _Costs:
         self._graph, self._target = graph, target
         self._nothing = _superfluous(suited, target)
         self._wanted: defaultdict[Tensor, Counter[str]] = defaultdict(Counter)
+        # The number of readers of each tensor that are not views.
         self._working: Counter[Tensor] = Counter()
-        """The number of readers of each tensor that are not views."""
         self.choice: Choice = {}
         for op, options in suited.items():
             self.choice[op] = options.implementations[0]

@@ -25,8 +25,7 @@ class Sizing:
     """Provides the sizes of kernels; this base class leaves them to the profile."""
 
     def __init__(self) -> None:
-        self.used: dict[str, Sizes] = {}
-        """The sizes provided so far, by the kernel's signature."""
+        self.used: dict[str, Sizes] = {}  # The sizes provided so far, by the kernel's signature.
 
     def __call__(self, op: Op, implementation: Implementation) -> Sizes | None:
         """The sizes of an operator's kernels; None to use those of the profile."""

@@ -39,18 +39,18 @@ class BoundRun(Generic[Bound]):
         inputs = by_name(plan.inputs, inputs)
         self._execution = execution
         self._bound: dict[tuple[Region, int], Buffer] = {}
+        # Copies on the device before and after the kernels.
         self._copies: dict[Region, list[Command]] = {Region.INPUT: [], Region.OUTPUT: []}
-        """Copies on the device before and after the kernels."""
+        # The objects that device memory of the caller lives as long as.
         self._owners: list[Any] = []
-        """The objects that device memory of the caller lives as long as."""
         missing = {info.name: None for info in plan.inputs if info.name not in inputs}
         with execution, execution.device.scope() as free:
             self._sources = self._fitted("input", {**inputs, **missing})
             self._targets = self._fitted("output", outputs)
             copies = (self._copies[Region.INPUT], self._copies[Region.OUTPUT])
             self._slot = Slot(execution, self._bound, free, self._owners, *copies)
+        # The objects that were bound to outputs, by name.
         self.outputs: dict[str, Bound] = dict(outputs)
-        """The objects that were bound to outputs, by name."""
 
     def _fitted(self, kind: str, given: Mapping[str, Any]) -> dict[int, Array]:
         """The arrays of the host; device memory is added to what is bound (InputError)."""

@@ -75,10 +75,9 @@ class Slot:
             for index in execution.device_outputs
             if (Region.OUTPUT, index) in own
         }
+        # The outputs of the last run that parts on LiteRT have computed.
         self._on_host: dict[int, Array] = {}
-        """The outputs of the last run that parts on LiteRT have computed."""
-        self._in_flight: list[Run] = []
-        """The run that has not been settled, if there is one."""
+        self._in_flight: list[Run] = []  # The run that has not been settled, if there is one.
         execution.owner.slots.add(self)
         # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
         # still be using the memory of its own run, so that is kept.

@@ -167,8 +167,7 @@ class Weights:
         check_private(folder)
         self._path = folder / WEIGHTS
         self._digest = b""
-        self.content, self._changed = map_file(self._path)
-        """Read-only."""
+        self.content, self._changed = map_file(self._path)  # Read-only.
         self._wait: Callable[[], None] | None = None
 
     def begin_check(self) -> None:

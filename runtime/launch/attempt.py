@@ -24,14 +24,13 @@ class Attempt:
         self, module: str, arguments: tuple[object, ...], variables: Mapping[str, str]
     ) -> None:
         """Run a module of tflgpu, which uses `say`, with these variables changed."""
+        # Those that it listed; None if it did not come that far.
         self.devices: list[Any] | None = None
-        """Those that it listed; None if it did not come that far."""
+        # Why the device failed; empty if it did not, or if no process can be started.
         self.failure = ""
-        """Why the device failed; empty if it did not, or if no process can be started."""
+        # Those of the processor that kernels on the device can use by name.
         self.instructions: list[str] = []
-        """Those of the processor that kernels on the device can use by name."""
-        self.overdue = False
-        """Whether the process was ended since it took too long."""
+        self.overdue = False  # Whether the process was ended since it took too long.
         self._step = ""
         self._ended = False
         self._run([sys.executable or "", "-m", module, *map(str, arguments)], variables)

@@ -30,12 +30,12 @@ class DeviceMemory:
         variables of the same name, which keep their content.
         """
         self._plan, self._device = plan, device
+        # Initial content of the variables that do not start with zeros.
         self._initial: dict[int, Array] = {}
-        """Initial content of the variables that do not start with zeros."""
         large = (other for other in beside if other.arena_size >= plan.arena_size)
         shared = next(large, None)
+        # Bytes of the arena's buffer.
         self.arena_size: int = shared.arena_size if shared else plan.arena_size
-        """Bytes of the arena's buffer."""
         self.buffers: dict[tuple[Region, int], Buffer] = {
             (Region.ARENA, 0): (
                 shared.buffers[Region.ARENA, 0] if shared else device.allocate(plan.arena_size)
@@ -49,8 +49,8 @@ class DeviceMemory:
             Region.OUTPUT: len(plan.outputs),
             Region.STATE: len(plan.variables),
         }
+        # The buffer of each variable of this plan and of those before it, by name.
         self.variables: dict[str, Buffer] = {}
-        """The buffer of each variable of this plan and of those before it, by name."""
         for other in beside:
             self.variables |= other.variables
         for region, count in counts.items():

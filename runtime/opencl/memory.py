@@ -73,22 +73,18 @@ class OpenCLMemory:
         """
         self._name, self._context, self._queue, self._owned = device, context, queue, owned
         self._on_host, self._shared, self._addressed = on_host, shared, addressed
-        self._addresses: dict[int, int] = {}
-        """The addresses of buffers in the host's memory."""
+        self._addresses: dict[int, int] = {}  # The addresses of buffers in the host's memory.
+        # The addresses of buffers for kernels, where these get addresses.
         self._places: dict[int, int] = {}
-        """The addresses of buffers for kernels, where these get addresses."""
+        # By address, the memory that arrays from `mapped` refer to.
         self._views: dict[int, weakref.ref[Any]] = {}
-        """By address, the memory that arrays from `mapped` refer to."""
-        self._constants: list[Any] = []
-        """Arrays that buffers refer to instead of having a copy."""
-        self._pending: list[Any] = []
-        """Arrays that the driver is copying."""
+        self._constants: list[Any] = []  # Arrays that buffers refer to instead of having a copy.
+        self._pending: list[Any] = []  # Arrays that the driver is copying.
+        # Arrays to fill when the queue is done, and the addresses to copy from.
         self._wanted: list[tuple[Any, int]] = []
-        """Arrays to fill when the queue is done, and the addresses to copy from."""
         self._functions = functions_of(context)
         self._finish = self._functions["clFinish"]
-        self.busy = False
-        """Whether the queue may have work left."""
+        self.busy = False  # Whether the queue may have work left.
 
     def allocate(self, size: int) -> int:
         # OpenCL has no empty buffers.

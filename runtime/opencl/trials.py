@@ -27,18 +27,14 @@ class DeviceTrial:
     """What the driver of a device can build and run for it."""
 
     def __init__(self, name: str, version: str, index: int, rank: int = 0) -> None:
-        self.name = name
-        """The text of its `DeviceInfo`."""
-        self.version = version
-        """Of the driver."""
-        self.index = index
-        """Among the driver's devices."""
-        self.rank = rank
-        """Its place among all devices, of which the best one has 0."""
+        self.name = name  # The text of its `DeviceInfo`.
+        self.version = version  # Of the driver.
+        self.index = index  # Among the driver's devices.
+        self.rank = rank  # Its place among all devices, of which the best one has 0.
+        # Why it cannot handle vectors of so many floats; empty if it can.
         self.lanes: dict[int, str] = {}
-        """Why it cannot handle vectors of so many floats; empty if it can."""
+        # Those of the processor that its kernels can use by name.
         self.instructions: list[str] = []
-        """Those of the processor that its kernels can use by name."""
 
     def is_(self, name: str, version: str) -> bool:
         """Whether it is the device with this text and this version of its driver."""
@@ -52,10 +48,8 @@ class DeviceTrial:
 class DriverTrial:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
-        self.failure = ""
-        """Why it has no devices, if it failed before it listed them."""
-        self.overdue = False
-        """Whether it, or one of its devices, was not waited for any longer."""
+        self.failure = ""  # Why it has no devices, if it failed before it listed them.
+        self.overdue = False  # Whether it, or one of its devices, was not waited for any longer.
         self.devices: list[DeviceTrial] = []
 
     def usable(self) -> bool:

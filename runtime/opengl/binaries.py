@@ -43,8 +43,7 @@ class ProgramBinaries:
         formats = c_int()
         if len(self._gl) == len(_SIGNATURES):
             self._gl["glGetIntegerv"](_FORMATS, formats)
-        self.supported = formats.value > 0
-        """Whether the driver supports program binaries."""
+        self.supported = formats.value > 0  # Whether the driver supports program binaries.
 
     def read(self, program: int) -> bytes | None:
         """The binary of a program, given as OpenGL's name of it; None if the driver has none."""

@@ -90,8 +90,8 @@ class TableLayout:
             end = offsets[number] + size
             self.alignment = max(self.alignment, alignment)
         self.size = end
+        # Of those that are present, from the start of the table.
         self.offsets = [offset for offset in offsets if offset]
-        """Of those that are present, from the start of the table."""
         shape = struct.pack(f"<{count}H", *offsets)
         self.vtable = VTABLE_HEADER.pack(VTABLE_HEADER.size + len(shape), end) + shape
 

@@ -194,16 +194,16 @@ class _Vector(_Codec):
 class _Table(_Codec):
     def __init__(self, record: Any, codecs: Sequence[_Codec]) -> None:
         self._record = record
+        # Names, codecs and defaults: MISSING if the field is required.
         self._fields: list[tuple[str, _Codec, Any]] = []
-        """Names, codecs and defaults: MISSING if the field is required."""
         for item, codec in zip(fields(record), codecs, strict=True):
             default: Any = item.default
             if default is MISSING and isinstance(codec, _Scalar):
                 default = codec.zero()
             self._fields.append((item.name, codec, default))
         self._codecs = codecs
+        # By the numbers of the fields that are present.
         self._layouts: dict[tuple[int, ...], TableLayout] = {}
-        """By the numbers of the fields that are present."""
 
     def read(self, buffer: Buffer, slot: int) -> Any:
         start, size, offsets = buffer.table(slot, len(self._fields))

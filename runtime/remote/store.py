@@ -50,8 +50,7 @@ class Store:
         `timeout` is that of each `Transfer`. It applies where fsspec does not wait for answers
         itself: to all protocols of the documentation but a folder, whose system decides.
         """
-        self.url = without_password(url).rstrip("/")
-        """For display."""
+        self.url = without_password(url).rstrip("/")  # For display.
         check_url(url)
         try:
             import fsspec

@@ -41,15 +41,12 @@ class WebGPUDevice(Device):
         self._device, self._queue = device, device.queue
         self._name = str(info)
         self._buffers = Owned[Any](_destroy)
+        # Command buffers that are to be submitted, together with the copies after them.
         self._recorded: list[Any] = []
-        """Command buffers that are to be submitted, together with the copies after them."""
         self._copies: list[Copy] = []
-        self._downloads: list[Download] = []
-        """Those that nobody waits for yet."""
-        self._idle = False
-        """Whether wgpu was asked for nothing since everything was waited for."""
-        self._fence = self._allocate(WORD)
-        """A word to copy where nothing else is copied."""
+        self._downloads: list[Download] = []  # Those that nobody waits for yet.
+        self._idle = False  # Whether wgpu was asked for nothing since everything was waited for.
+        self._fence = self._allocate(WORD)  # A word to copy where nothing else is copied.
 
     def _doing(self, what: str) -> AbstractContextManager[None]:
         self._idle = False

@@ -62,8 +62,7 @@ class Downloads:
         """There must be at least one, of which the last one begins last."""
         self._name, self._copies = name, list(copies)
         self._lock = threading.Lock()
-        self.event = copies[-1].mapping
-        """The promise of wgpu that is kept when they are done."""
+        self.event = copies[-1].mapping  # The promise of wgpu that is kept when they are done.
 
     @property
     def done(self) -> bool:

@@ -46,14 +46,12 @@ class ExpressionPrinter(Printer[Variable]):
         """
         super().__init__({name: Variable(type) for name, type in declared.items()})
         self._function, self._atomic, self._given = function, atomic, given
+        # By how much the statement that is printed changes variables within expressions.
         self.steps: dict[str, int] = {}
-        """By how much the statement that is printed changes variables within expressions."""
-        self.returned = ""
-        """The type of what was returned last."""
+        self.returned = ""  # The type of what was returned last.
+        # The arrays of which elements were seen to change atomically.
         self.atomic: set[str] = set()
-        """The arrays of which elements were seen to change atomically."""
-        self.sizes: list[int] = []
-        """The numbers that integers are computed with."""
+        self.sizes: list[int] = []  # The numbers that integers are computed with.
 
     @property
     def unnamed(self) -> list[str]:

@@ -15,8 +15,7 @@ class Functions:
     """Those of one kernel, each of which is printed once."""
 
     def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-        """By name."""
+        self.texts: dict[str, str] = {}  # By name.
         self._values: dict[tuple[str, tuple[str, ...]], Value] = {}
 
     def value(self, intrinsic: str, types: tuple[str, ...]) -> Value:

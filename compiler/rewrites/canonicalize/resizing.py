@@ -51,8 +51,8 @@ class Resizing:
         self._chosen = [
             size for sizes in graph.sizes.values() for size in sizes if is_changed(size)
         ]
+        # Tensors that have kept a batch of one, which the file reduces.
         self._raised: set[Tensor] = set()
-        """Tensors that have kept a batch of one, which the file reduces."""
         self._doubts: list[ModelError] = []
 
     def separate(self, op: Op) -> Op:

@@ -25,8 +25,7 @@ class Decomposition:
         self.graph = graph
         self.op = op
         self.target = target
-        self.ops: list[Op] = []
-        """The new operators, in order of execution."""
+        self.ops: list[Op] = []  # The new operators, in order of execution.
         self._assigned: list[tuple[Tensor, Tensor]] = []
         self._count = 0
 

@@ -23,10 +23,10 @@ class Border(ABC):
         self.graph, self.region = graph, region
         self.computed = dict.fromkeys(tensor for op in region for tensor in op.outputs)
         read = dict.fromkeys(tensor for op in region for _, tensor in images(op))
+        # Tensors that the region reads but does not compute.
         self.inputs = [tensor for tensor in read if tensor not in self.computed]
-        """Tensors that the region reads but does not compute."""
+        # Tensors that it computes and that are used elsewhere.
         self.outputs = [tensor for tensor in self.computed if graph.leaves(tensor, region)]
-        """Tensors that it computes and that are used elsewhere."""
 
     @abstractmethod
     def like(self, tensor: Tensor) -> Tensor:

@@ -112,8 +112,7 @@ class _Border(Border):
     def __init__(self, graph: Graph, region: Region, order: tuple[int, ...], lanes: int) -> None:
         super().__init__(graph, region)
         self.order, self._lanes = order, lanes
-        self.undone = tuple(int(axis) for axis in np.argsort(order))
-        """The inverse of `order`."""
+        self.undone = tuple(int(axis) for axis in np.argsort(order))  # The inverse of `order`.
 
     def _source(self, tensor: Tensor) -> Op | None:
         """The transpose by `order` that computes a tensor, if its input is outside the region."""

@@ -24,8 +24,7 @@ class Regrouped:
     """Values as they were before, and statistics of them that are reshaped to be applied there."""
 
     def __init__(self, values: Shape, own: Parts, whole: Tensor, axes: Parts, sizes: Shape) -> None:
-        self.whole = whole
-        """The values before."""
+        self.whole = whole  # The values before.
         self._values, self._own = values, own
         self._axes, self._sizes = axes, sizes
         self._reshaped: dict[tuple[Tensor, Shape], Tensor] = {}

@@ -83,8 +83,7 @@ class _Trials:
         bound = bind_commands(self._plan, schedule, self._device, self._buffers, programs)
         self._edited = [command for segment in bound.segments for command in segment]
         self._index = index
-        self._started = 0
-        """Dispatches enqueued so far."""
+        self._started = 0  # Dispatches enqueued so far.
         self.found: list[LaunchTrial] = []
 
     def enqueue(self, commands: Sequence[Command]) -> None:

@@ -21,13 +21,11 @@ class TracedDevice:
 
     def __init__(self, device: Device, trace: Trace) -> None:
         self._device, self._trace = device, trace
-        self._plan: Plan | None = None
-        """That of the run whose dispatches become events."""
-        self._profiled = 0
-        """Dispatches profiled so far in this run."""
+        self._plan: Plan | None = None  # That of the run whose dispatches become events.
+        self._profiled = 0  # Dispatches profiled so far in this run.
         self._enqueued = False
+        # When the device had finished what was enqueued, in the trace's seconds.
         self.settled: list[float] = []
-        """When the device had finished what was enqueued, in the trace's seconds."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._device, name)
