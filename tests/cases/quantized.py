@@ -23,7 +23,7 @@ from graphs import (
 from tflgpu.compiler.ir import Quantization
 
 from .case import ACTIVATIONS, Case
-from .quantized_layers import ALL, EIGHT_BITS, row
+from .quantized_layers import ALL, EIGHT_BITS, row, weights
 from .special_values import computed
 
 
@@ -284,4 +284,34 @@ def axes() -> Iterator[Case]:
         yield row("axes", f"GATHER_ND {dtype} by int16", value)
 
 
-TABLES = (arithmetic, functions, ends, axes)
+def zero_scales() -> Iterator[Case]:
+    """Operands of int16 that stand for 0, as converters make them of zeros of initial states."""
+    nothing = xq(3, 19, dtype="int16", scale=0.0)
+    some = xq(3, 19, dtype="int16", scale=0.0003)
+    result: dict[str, Any] = {"dtype": "int16", "scale": 0.0004}
+    filters, sums = weights((17, 19)), {"quantized_bias_type": "int32"}
+    values = {
+        "BATCH_MATMUL": quantized("BATCH_MATMUL", nothing, some, adj_y=True, **result),
+        "DEQUANTIZE": typed("float32", "DEQUANTIZE", nothing),
+        "DIV": quantized(
+            "DIV", nothing, known(np.arange(1, 20, dtype=np.int16), affine(0.5)), **result
+        ),
+        "FULLY_CONNECTED": quantized("FULLY_CONNECTED", nothing, filters, None, **result, **sums),
+        "LOGISTIC": quantized("LOGISTIC", nothing, dtype="int16", scale=2.0**-15),
+        "MEAN": quantized("MEAN", nothing, ints(1), **result),
+        "MUL": quantized("MUL", some, nothing, **result),
+        "QUANTIZE": quantized("QUANTIZE", nothing, **result),
+        "SOFTMAX": quantized("SOFTMAX", nothing, dtype="int16", scale=2.0**-15, beta=1.0),
+    }
+    for operator, value in values.items():
+        yield row("arithmetic", f"{operator} of a scale of 0", value)
+    # Its result keeps a scale too small for normal numbers.
+    tiny = quantized(
+        "FULLY_CONNECTED", nothing, filters, None, dtype="int16", scale=3.6e-43, **sums
+    )
+    attrs = {"fused_activation_function": "NONE", "pot_scale_int16": False}
+    value = quantized("ADD", tiny, xq(3, 17, dtype="int16", scale=0.0003), **result, **attrs)
+    yield row("arithmetic", "FULLY_CONNECTED of a scale of 0 to one near it", value)
+
+
+TABLES = (arithmetic, functions, ends, axes, zero_scales)

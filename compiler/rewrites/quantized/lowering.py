@@ -21,6 +21,10 @@ PACKED = {"int2": 4, "int4": 2}
 WEIGHTS = (*INTEGERS, *PACKED)  # The types of quantized constants.
 EXACT = 1 << 24  # Whole numbers up to this are exact in float32.
 
+# The operands by whose scales LiteRT divides. Those of other operators may be int16 of scale 0,
+# which converters give to zeros; XNNPACK takes no such tensors of 8 bits.
+DIVISORS = {"ADD": (0, 1), "DIV": (1,), "EQUAL": (0, 1), "NOT_EQUAL": (0, 1), "SUB": (0, 1)}
+
 INT32 = 2**31 - 1
 
 
@@ -41,11 +45,16 @@ class Lowering(Decomposition):
     # -- quantization -----------------------------------------------------------------------
 
     def scale(self, tensor: Tensor, dtypes: Collection[str] = WEIGHTS) -> Array:
-        """The scale of a tensor of these types, float32 [] or [channels] (UnsupportedError)."""
+        """The scale of a tensor of these types, float32 [] or [channels] (UnsupportedError).
+
+        It is 0 only of operands of int16 that LiteRT computes with.
+        """
         if tensor.quantization is None or tensor.dtype not in dtypes:
             raise self.declined(f"tensor {tensor.name} ({tensor.dtype}) is not quantized")
         scales = np.asarray(tensor.quantization.scale, np.float32)
-        if not scales.all():
+        computes = tensor.dtype == "int16" and tensor not in self.op.outputs
+        divides = any(tensor is self.op.input(each) for each in DIVISORS.get(self.op.name, ()))
+        if not scales.all() and (divides or not computes):
             raise self.declined(f"the quantization scale of tensor {tensor.name} is 0")
         return scales if scales.size > 1 else scales.reshape(())
 

@@ -154,3 +154,31 @@ def test_products_with_matrices_whose_rows_have_scales_are_refused(place: int) -
     operands = (w, x) if place == 0 else (x, w)
     with pytest.raises(UnsupportedError, match="tensor w has a scale for each channel"):
         lowered("BATCH_MATMUL", *operands, adj_x=False, adj_y=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("ADD", "int16"),
+        ("SUB", "int16"),
+        ("DIV", "int16"),
+        ("EQUAL", "bool"),
+        ("NOT_EQUAL", "bool"),
+    ],
+)
+def test_a_divisor_of_litert_has_a_scale(name: str, dtype: str) -> None:
+    operands = (
+        quantized("a", [1, 2], 0.5, dtype="int16"),
+        quantized("b", [3, 4], 0.0, dtype="int16"),
+    )
+    with pytest.raises(UnsupportedError, match=f"{name}: the quantization scale of tensor b is 0"):
+        lowered(name, *operands, dtype=dtype)
+
+
+def test_results_have_a_scale() -> None:
+    operands = (
+        quantized("a", [1, 2], 0.5, dtype="int16"),
+        quantized("b", [3, 4], 0.0, dtype="int16"),
+    )
+    with pytest.raises(UnsupportedError, match="MUL: the quantization scale of tensor y is 0"):
+        evaluated("MUL", *operands, scale=0.0, dtype="int16")
