@@ -12,8 +12,7 @@ from ..runtime.errors import TflgpuWarning
 from .choices import each_choice
 from .codegen.generate import generate
 from .devices.attached import choose_profile
-from .emit.compiled_model import CompiledModel
-from .emit.complete import complete
+from .emit.compiled_model import CompiledModel, complete
 from .emit.folder import pack
 from .emit.plan import emit
 from .emit.variant_name import name_of
@@ -43,10 +42,9 @@ from .rewrites.formats import apply_formats
 from .rewrites.keep_state import keep_state
 from .rewrites.quantized.lower_quantized import is_quantized
 from .rewrites.rewrite import check
-from .select.conversions import insert_conversions
+from .select.conversions import Selected, insert_conversions
 from .select.kept import keep, kept_operators
 from .select.legality import Candidates, candidates, finding
-from .select.selected import Selected
 from .select.storage import choose_storage
 from .select.supported import unsupported
 from .sizing.sizes import Sizing, size_operators

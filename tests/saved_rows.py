@@ -1,7 +1,7 @@
 """Rows that processes save at the same time."""
 
 from tflgpu.compiler.fleet.api import place
-from tflgpu.compiler.fleet.row import Row
+from tflgpu.compiler.fleet.result import Row
 
 SAVES = 12
 

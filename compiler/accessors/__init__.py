@@ -5,9 +5,8 @@ statements that write it. An accessor is a layout (channel slices, rows, element
 halves, integers of some width) and the memory (a buffer, or an image in OpenCL C).
 """
 
-from .accessor import Accessor
+from .accessor import Accessor, Position
 from .choice import Unreachable, accessor
 from .linear import Linear
 from .memory import Buffer
-from .position import Position
 from .sliced import Sliced

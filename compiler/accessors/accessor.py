@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from math import prod
 
 from ..ir import Shape
-from ..language.expression import Expression, Name, Operand
-from ..language.functions import lane
+from ..language.expression import Expression, Name, Operand, expression
+from ..language.functions import coordinate, lane
 from ..language.statement import Copy, Declare, Statements, body
 from ..language.types import FLOATS, INT
 from ..target import Target
 from .codecs import Codec, Join
 from .memory import Buffer
-from .position import Position
+
+
+@dataclass(frozen=True)
+class Position:
+    """Batch, row, column and slice, or a flat index."""
+
+    batch: Operand = 0
+    row: Operand = 0
+    column: Operand = 0
+    slice: Operand = 0
+    _: KW_ONLY
+    index: Operand = 0
+    # How many elements of a row follow from the flat index on; 0 for that element alone.
+    lanes: int = 0
+    some: range = range(0)  # Which of these are stored; empty for all.
+    # The number of the row among all, and the place in it, if the kernel has them at hand.
+    within: tuple[Operand, Operand] | None = None
+
+    def coordinates(self, shape: Shape) -> list[Expression]:
+        """Those of the flat index along each axis of a tensor of that shape."""
+        if self.within is None:
+            return [coordinate(self.index, axis, shape) for axis in range(len(shape))]
+        (row, place), rows = self.within, shape[:-1]
+        return [*(coordinate(row, axis, rows) for axis in range(len(rows))), expression(place)]
 
 
 @dataclass(frozen=True)
@@ -141,3 +165,18 @@ def stored_from(place: Expression, stored: Callable[[Expression], Statements]) -
         return found
     named = Declare(INT, "to", value=start)
     return body(Copy(body(named, *stored(Name("to") + further).items)))
+
+
+def spread(sizes: Sequence[int], length: int, pitch: int) -> tuple[int, ...] | None:
+    """Axis sizes that give the strides of runs of `length` elements that start `pitch` apart.
+
+    None if a run does not end where one of the nested axes does.
+
+    >>> spread((2, 5, 7), 2 * 5 * 7, 6 * 5 * 7), spread((2, 5, 7), 4, 9)
+    ((6, 5, 7), None)
+    """
+    for axis in reversed(range(len(sizes))):
+        inner = prod(sizes[axis + 1 :])
+        if sizes[axis] * inner == length and pitch % inner == 0:
+            return (*sizes[:axis], pitch // inner, *sizes[axis + 1 :])
+    return None

@@ -13,10 +13,8 @@ from ..language.primary import Choice
 from ..language.statement import Statements, body
 from ..language.types import FLOATS, INT
 from ..ops.base.storage import bhwc
-from .accessor import Accessor, stored_from
+from .accessor import Accessor, Position, spread, stored_from
 from .codecs import ElementCodec
-from .gaps import spread
-from .position import Position
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from ..language.expression import Expression, Number, Operand, expression
 from ..language.functions import horner
 from ..language.statement import If, Statement, Statements, body
 from ..target import Target
-from .accessor import stored_from
+from .accessor import Position, stored_from
 from .codecs import ElementCodec
-from .position import Position
 from .sliced import Sliced, Slices
 
 

@@ -14,11 +14,9 @@ from ..language.statement import Statements, body
 from ..language.types import FLOATS, INT, PAIR
 from ..ops.base.storage import bhwc
 from ..target import Target
-from .accessor import Accessor
+from .accessor import Accessor, Position, spread
 from .codecs import Codec, SliceCodec
-from .gaps import spread
 from .memory import Buffer, Image
-from .position import Position
 
 Layout = TypeVar("Layout", bound="Slices")  # A layout that is accessed slice by slice.
 

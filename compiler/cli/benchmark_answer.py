@@ -8,7 +8,7 @@ from typing import Any
 from rich.filesize import decimal
 
 from ..tools.benchmark.result import Benchmark, Rival, Spread
-from ..tools.trace.summary import by_type
+from ..tools.trace.events import by_type
 from .printing import Answer, Column, Listing, properties
 from .tracing import types_listing
 

@@ -13,7 +13,7 @@ from ...runtime.launch.device import DeviceInfo
 from ...runtime.plan.records import Plan, TensorInfo
 from ..ir import Array
 from ..pictures.outputs import Class
-from ..tools.trace.summary import TypeTime
+from ..tools.trace.events import TypeTime
 from .printing import Answer, Column, Listing, operators_of
 from .tracing import types_listing
 

@@ -16,9 +16,8 @@ from ..frontend.metadata import Metadata, parse_metadata
 from ..ir import Array
 from ..pictures.families import Family, family_of
 from ..pictures.outputs import real_outputs
-from ..tools.trace.events import Trace
+from ..tools.trace.events import Trace, by_type, timed
 from ..tools.trace.session import Observer
-from ..tools.trace.summary import by_type, timed
 from .chosen_variant import Wanted, wanted_options
 from .input_arrays import (
     RANDOM,

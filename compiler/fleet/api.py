@@ -15,8 +15,7 @@ from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
 from ..telling import Progress, silent
 from .models import find_models
-from .place import Place
-from .place_folder import Folder
+from .place import Folder, Place
 from .place_remote import Remote
 from .result import Result
 from .run import run

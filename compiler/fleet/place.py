@@ -1,13 +1,24 @@
-"""A place for what a run compiles, whatever it is."""
+"""A place for what a run compiles: whatever it is, and a cache folder as one."""
 
+import hashlib
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from filelock import FileLock
+
+from ...runtime.cache.binaries import BINARIES
+from ...runtime.cache.folder import variant_folder
+from ...runtime.cache.private_files import make_private, read_file, replace_file
+from ...runtime.cache.variant import PLAN, read_plan, read_variant
+from ...runtime.errors import PlanError
 from ...runtime.plan.records import Plan
 from ..emit.compiled_model import CompiledModel
-from .row import Row
+from ..pipeline import write
+from .result import Row, from_bytes, merged, to_bytes
 
 
 @dataclass(frozen=True)
@@ -39,3 +50,77 @@ class Place(Protocol):
 
     def add_rows(self, rows: Sequence[Row]) -> None:
         """Add rows to those that this and other processes have written, whole or not at all."""
+
+
+MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 1 << 28  # Bytes of a manifest, at most.
+
+
+class Folder:
+    """A cache folder, with its rows in `manifest.json`, which has a lock."""
+
+    shared = True
+    # In the order of their tasks: the one compiled last is the newest, which `export` takes.
+    writers = 1
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+        self._manifest = cache / MANIFEST
+        self.manifest = str(self._manifest)
+
+    def find(self, fingerprint: str, variant: str, stamp: str) -> Kept | None:
+        folder = variant_folder(self._cache, fingerprint, variant)
+        found = kept(folder)
+        if not stamp or found.stamp != stamp:
+            try:
+                read_variant(folder)
+            except PlanError:
+                return None
+        return found
+
+    def put(self, compiled: CompiledModel) -> Kept:
+        return kept(write(compiled, self._cache))
+
+    def plan(self, fingerprint: str, variant: str) -> Plan:
+        return read_plan(variant_folder(self._cache, fingerprint, variant))
+
+    def read_rows(self) -> list[Row]:
+        if not self._manifest.exists():
+            return []
+        return from_bytes(read_file(self._manifest, LARGEST_MANIFEST), self.manifest)
+
+    def add_rows(self, rows: Sequence[Row]) -> None:
+        make_private(self._cache)
+        try:
+            with FileLock(self._cache / f".{MANIFEST}.lock", mode=0o600):
+                # What a killed process left behind. Nobody else writes one now.
+                for leftover in self._cache.glob(f".{self._manifest.stem}.*.tmp"):
+                    leftover.unlink(missing_ok=True)
+                found = merged([*self.read_rows(), *rows], self._holds)
+                replace_file(self._manifest, to_bytes(found))
+        except OSError as error:
+            reason = error.strerror or error
+            raise PlanError(f"cannot write {self.manifest}: {reason}") from error
+
+    def _holds(self, fingerprint: str, variant: str) -> bool:
+        return (variant_folder(self._cache, fingerprint, variant) / PLAN).is_file()
+
+
+def kept(folder: Path) -> Kept:
+    """The variant in a folder, which is not read.
+
+    Its stamp changes with every write: a system sets the time of a change itself, whereas that of a
+    modification can be set back.
+    """
+    size, lines = 0, []
+    for parent, folders, files in os.walk(folder):
+        if BINARIES in folders:
+            folders.remove(BINARIES)
+        for name in files:
+            path = os.path.join(parent, name)
+            with suppress(FileNotFoundError):  # a temporary file of another process
+                status = os.lstat(path)
+                size += status.st_size
+                times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
+                lines.append(f"{os.path.relpath(path, folder)}\0{status.st_size} {times}")
+    return Kept(folder, size, hashlib.sha256("\0".join(sorted(lines)).encode()).hexdigest())

@@ -13,9 +13,8 @@ from ...runtime.remote.store import Store
 from ..emit.compiled_model import CompiledModel
 from ..pipeline import write
 from ..scratch import scratch_folder
-from .place import Kept
-from .place_folder import kept
-from .row import Row, from_bytes, merged, to_bytes
+from .place import Kept, kept
+from .result import Row, from_bytes, merged, to_bytes
 
 
 class Remote:

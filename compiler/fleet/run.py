@@ -10,8 +10,7 @@ from ...runtime.errors import TflgpuError
 from ..errors import EstimateWarning, Finding, ModelError, ModelFileError, UnsupportedError
 from ..telling import tell
 from .place import Place
-from .result import Result
-from .row import Row
+from .result import Result, Row
 from .tasks import Task
 from .workers import Failed, Workers, Written
 

@@ -7,11 +7,10 @@ from heapq import heapify, heappop, heappush
 
 from ..errors import Finding, ModelError
 from .edges import Edges
-from .op import FusedOp, Op
+from .op import FusedOp, Op, verify_fused
 from .sizes import Sizes
 from .tensor import Array, Shape, Tensor
 from .text import graph_text, to_text
-from .verify_fused import verify_fused
 
 # The shape that LiteRT computes for a tensor; None if it is known only while the model runs.
 LitertShape = Callable[[Tensor], Shape | None]

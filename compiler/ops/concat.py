@@ -1,6 +1,6 @@
 """CONCATENATION: one launch per input copies it to its place in the output; PACK and UNPACK.
 
-`rewrites/decompose/pack.py` turns every PACK into RESHAPEs and a CONCATENATION.
+`rewrites/decompose/moves.py` turns every PACK into RESHAPEs and a CONCATENATION.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from ..ir.dequantize import dequantized
+from ..ir.tensor import dequantized
 from .base.definition import Infer, Reference, define
 from .base.shapes import broadcast, same_as_first
 from .base.storage import ANY

@@ -1,20 +1,27 @@
-"""What the report shows of a compiled model, as one value of plain JSON types."""
+"""What the report shows of a compiled model, as one value of plain JSON types.
+
+Sources of kernels are highlighted HTML.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from html import escape
+
+from pygments.lexer import Lexer
+from pygments.lexers.c_cpp import CLexer
+from pygments.lexers.graphics import GLShaderLexer
+from pygments.token import Comment, Keyword, Literal, Name
 
 from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.storage import storage_of
 from ..errors import OptionError
 from ..tools.machine_code import MachineCode
-from .changes import changes, figures
-from .comparison import compare
+from .changes import changes, compare, figures
 from .decisions import Decisions, options_of, rewrites_of
 from .graphs import Json, drawn, drawn_kernels
 from .launched import dispatches_of, parts_of
 from .profile import Profile
-from .sources import highlighted_sources
 
 
 def contents(
@@ -137,3 +144,43 @@ def _profile(profile: Profile) -> Json:
         "kernels_ms": sum(time.ms for time in profile.kernels),
         "parts_ms": sum(time.whole_ms for time in profile.fallback),
     }
+
+
+# The CSS class of each kind of token that has a colour; the first that fits counts.
+CLASSES = (
+    (Comment.Preproc, "sp"),
+    (Comment, "sc"),
+    (Keyword.Type, "st"),
+    (Keyword, "sk"),
+    (Name.Function, "sf"),
+    (Name.Builtin, "st"),
+    (Literal.Number, "sn"),
+    (Literal.String, "ss"),
+)
+
+
+def highlighted_sources(variant: Variant) -> dict[str, str]:
+    """The source of each kernel as HTML, by `Kernel.file`."""
+    lexer = CLexer() if variant.plan.target == "opencl" else GLShaderLexer()
+    return {file: highlighted(text, lexer) for file, text in variant.sources.items()}
+
+
+def highlighted(text: str, lexer: Lexer) -> str:
+    """A source as HTML with a span around each coloured run of tokens.
+
+    Most tokens of a kernel are plain, so that this is a fraction of what Pygments' own formatter
+    writes, which marks all of them.
+    """
+    pieces: list[tuple[str, str]] = []
+    for kind, value in lexer.get_tokens(text):
+        name = next((name for parent, name in CLASSES if kind in parent), "")
+        if pieces and pieces[-1][0] == name:
+            pieces[-1] = (name, pieces[-1][1] + value)
+        else:
+            pieces.append((name, value))
+    return "".join(
+        f'<span class="{name}">{escape(value, quote=False)}</span>'
+        if name
+        else escape(value, quote=False)
+        for name, value in pieces
+    )

@@ -1,9 +1,14 @@
-"""Conversions between storages, where a reader needs another storage than the writer's."""
+"""Conversions between storages, where a reader needs another storage than the writer's.
 
-from collections.abc import Iterator
-from dataclasses import replace
+They complete the selection, from whose result kernels are generated.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..errors import Finding
+from ..events import Event
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
 from ..ops.base.definition import Implementation
@@ -11,7 +16,7 @@ from ..ops.base.storage import LINEAR, SLICED
 from ..ops.centered import FROM_CENTERED
 from ..ops.convert import TO_LINEAR, TO_SLICED
 from ..target import Target
-from .legality import candidates
+from .legality import Candidates, candidates
 from .storage import Choice, can_write_rows, written_storage
 
 
@@ -110,3 +115,17 @@ def _take_over(graph: Graph, op: Op, producer: Op, choice: Choice) -> None:
 def _storing(implementation: Implementation, suffix: str, **stores: Any) -> Implementation:
     """An implementation that stores its result in another way, with a name of its own."""
     return replace(implementation, name=f"{implementation.name}_{suffix}", **stores)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A rewritten graph with an implementation per operator and a storage per tensor."""
+
+    graph: Graph
+    choice: Choice  # The implementation chosen for each operator, conversions included.
+    storages: Mapping[Tensor, str]  # The storage of each tensor that is not a constant.
+    operators: int
+    # Implementations of each operator, conversions not included.
+    candidates: Mapping[Op, Candidates] = field(default_factory=dict)
+    events: Sequence[Event] = ()  # Rewrites applied and declined.
+    fallback: tuple[Finding, ...] = ()

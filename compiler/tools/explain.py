@@ -12,7 +12,7 @@ from ..frontend.model_file import Identity, Model
 from ..ir import Graph, Origin
 from ..options import Options
 from ..pipeline import Observer, Unfit, fitting, generate_plan, select, target_of, unobserved
-from ..select.selected import Selected
+from ..select.conversions import Selected
 from ..sizing.sizes import SizedOp, Sizing, size_operators
 from ..target import Target
 from ..telling import Progress

@@ -29,8 +29,7 @@ from ..ops.base.launch import WorkGroup
 from ..ops.base.tile import Tile, TileLimits, TileShape
 from ..options import Options
 from ..scratch import scratch_folder
-from ..select.conversions import insert_conversions
-from ..select.selected import Selected
+from ..select.conversions import Selected, insert_conversions
 from ..select.storage import Choice
 from ..sizing.sizes import Sizes, Sizing, build_launches
 from ..sizing.tuning_table import Table, Timing, read_table, signature, write_table

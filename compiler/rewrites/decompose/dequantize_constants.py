@@ -7,7 +7,7 @@ are left alone, and so are integers of 32 bits and more, whatever quantization t
 """
 
 from ...ir import Graph, Tensor
-from ...ir.dequantize import dequantized
+from ...ir.tensor import dequantized
 from ...ops.base.operands import operands_of
 from ...ops.base.storage import INTEGERS
 from ...ops.litert_part import LITERT

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import Finding, UnsupportedError
 from ...ir import Op, Shape, Tensor
-from ...ir.dequantize import dequantized
+from ...ir.tensor import dequantized
 from ...ops.recurrent import (
     BIASES,
     CELL,

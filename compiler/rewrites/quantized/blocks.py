@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ir.dequantize import check_blocks
+from ...ir.tensor import check_blocks
 from .lowering import Lowering
 
 XNNPACK_BLOCK = 32  # XNNPACK multiplies by weights in blocks of a multiple of this.

@@ -38,7 +38,7 @@ from ...ops.base.launch import Launch
 from ...ops.base.storage import SLICED
 from ...options import Options
 from ...scratch import scratch_folder
-from ...select.selected import Selected
+from ...select.conversions import Selected
 from ...select.storage import Choice
 from ...sizing.sizes import Sizing
 from ...target import Target

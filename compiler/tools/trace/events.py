@@ -3,10 +3,12 @@
 The file is in the JSON format of Chrome's Trace Event Format (https://perfetto.dev/docs/
 getting-started/other-formats#chrome-json-format): complete events ("ph": "X") with times in
 microseconds, in threads of one process, which metadata events ("ph": "M") name.
+
+A summary has the time of each operator type: its share of a run, and how often it is launched.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -94,3 +96,48 @@ class Trace:
 
 def _naming(what: str, thread: int, name: str) -> dict[str, Any]:
     return {"name": what, "ph": "M", "pid": PROCESS, "tid": thread, "args": {"name": name}}
+
+
+# The beginning of the names of operators that rewrites make; they go with those beside them.
+OWN = "tflgpu."
+
+FEW = 4  # Operators of a combination that are named.
+
+
+@dataclass(frozen=True)
+class TypeTime:
+    """The launches of one operator type, or of one combination that a kernel computes."""
+
+    operators: str  # Such as CONV_2D + ADD.
+    place: str  # device or LiteRT.
+    count: int
+    seconds: float
+    share: float  # Of the time of all kernels and parts.
+
+
+def by_type(timed: Iterable[tuple[str, str, float]]) -> list[TypeTime]:
+    """The time by operator type, the longest first, of (place, label, seconds) of each launch."""
+    groups: dict[tuple[str, str], list[float]] = {}
+    for place, label, seconds in timed:
+        groups.setdefault((_operators(label), place), []).append(seconds)
+    total = sum(map(sum, groups.values())) or 1.0
+    rows = [
+        TypeTime(operators, place, len(times), sum(times), sum(times) / total)
+        for (operators, place), times in groups.items()
+    ]
+    return sorted(rows, key=lambda row: -row.seconds)
+
+
+def timed(events: Iterable[Event]) -> Iterable[tuple[str, str, float]]:
+    """(place, label, seconds) of the kernels and parts in a trace."""
+    for event in events:
+        if event.track in ("device", "LiteRT"):
+            yield event.track, event.name, event.seconds
+
+
+def _operators(label: str) -> str:
+    """The operators of a dispatch's label, without the tensor that it computes."""
+    names = label.partition(" -> ")[0].split(" + ")
+    named = [name for name in names if not name.startswith(OWN)] or names
+    more = [f"{len(named) - FEW} more"] if len(named) > FEW + 1 else named[FEW:]
+    return " + ".join([*named[:FEW], *more])

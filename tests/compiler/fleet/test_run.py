@@ -17,7 +17,7 @@ import tflgpu
 from tflgpu.compiler import ModelError, OptionError, Options, UnsupportedError, pipeline
 from tflgpu.compiler.emit import folder as emitted
 from tflgpu.compiler.errors import Finding, ModelFileError
-from tflgpu.compiler.fleet import place_folder, workers
+from tflgpu.compiler.fleet import workers
 from tflgpu.compiler.fleet.api import place
 from tflgpu.compiler.fleet.result import Result
 from tflgpu.compiler.fleet.run import Rows, run
@@ -200,7 +200,7 @@ def test_files_are_read_again_if_anything_has_changed(
         read.append(variant)
         return read_variant(variant)
 
-    monkeypatch.setattr(place_folder, "read_variant", reading)
+    monkeypatch.setattr("tflgpu.compiler.fleet.place.read_variant", reading)
     compiled(folder, tmp_path)
     assert read == []
     weights = next(tmp_path.glob("*/*/plan.tflgpu"))

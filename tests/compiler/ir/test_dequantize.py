@@ -5,7 +5,7 @@ import pytest
 
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.ir import Blocks, Quantization, Tensor, constant
-from tflgpu.compiler.ir.dequantize import dequantized
+from tflgpu.compiler.ir.tensor import dequantized
 
 LEVELS = np.arange(-4, 4, dtype=np.int8).reshape(2, 4)
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from tflgpu.compiler.report.blocks import Block, repeated_blocks
+from tflgpu.compiler.report.graphs import Block, repeated_blocks
 
 
 def found(text: str) -> list[str]:

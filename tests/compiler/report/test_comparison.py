@@ -1,6 +1,6 @@
 """Two profiles compared."""
 
-from tflgpu.compiler.report.comparison import Compared, compare
+from tflgpu.compiler.report.changes import Compared, compare
 from tflgpu.compiler.report.profile import Profile, Time
 
 

@@ -10,8 +10,7 @@ from commands import as_json, invoke
 from paths import DIGITS_MODEL, SEVEN
 
 from tflgpu.compiler.telling import silent
-from tflgpu.compiler.tools.trace.events import Event, Trace
-from tflgpu.compiler.tools.trace.summary import by_type, timed
+from tflgpu.compiler.tools.trace.events import Event, Trace, by_type, timed
 
 # Of a complete event in the Trace Event Format.
 FIELDS = {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"}
