@@ -87,13 +87,27 @@ def _absorb_integers(graph: Graph, choice: Choice, target: Target) -> None:
         computes_floats = producer.epilogue or not OPS[producer.name].traits.converts
         writes_rows = chosen.fuses and chosen.writes == LINEAR
         if computes_floats and writes_rows and len(producer.outputs) == 1:
-            zero_point = op.attrs["zero_point"]
-            _take_over(graph, op, producer, choice)
-            # Kernels that store slices of floats cannot store integers; then another one does.
-            others = candidates(producer, target).implementations
-            alike = (i for i in others if (i.reads, i.writes) == (chosen.reads, LINEAR))
-            able = (i for i in (chosen, *alike) if not i.unsupported_reason(producer, target))
-            choice[producer] = _storing(next(able), "to_integers", zero_point=zero_point)
+            able = _able_to_store(op.output, producer, chosen, target)
+            if able is not None:
+                _take_over(graph, op, producer, choice)
+                zero_point = op.attrs["zero_point"]
+                choice[producer] = _storing(able, "to_integers", zero_point=zero_point)
+
+
+def _able_to_store(
+    result: Tensor, producer: Op, chosen: Implementation, target: Target
+) -> Implementation | None:
+    """The chosen implementation, or another one alike, that stores `result`; None if none does.
+
+    Kernels that store slices of floats cannot store integers.
+    """
+    (own,) = producer.outputs
+    producer.set_results((result,))
+    others = candidates(producer, target).implementations
+    alike = (i for i in others if (i.reads, i.writes) == (chosen.reads, LINEAR))
+    able = [i for i in (chosen, *alike) if not i.unsupported_reason(producer, target)]
+    producer.set_results((own,))
+    return able[0] if able else None
 
 
 def _only_readers(graph: Graph, name: str) -> Iterator[tuple[Op, Op]]:

@@ -250,6 +250,8 @@ def axes() -> Iterator[Case]:
             for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
                 value = quantized(operator, image, **kind, **pool)
                 yield row("axes", f"{operator} {dtype} {activation}", value)
+        value = quantized("MAX_POOL_2D", xq(2, 7, 37, 1, **kind), **kind, **pool)
+        yield row("axes", f"MAX_POOL_2D {dtype} of one channel", value)
         value = quantized("RESIZE_BILINEAR", image, ints(13, 4), **kind, half_pixel_centers=True)
         yield row("axes", f"RESIZE_BILINEAR {dtype}", value)
         if dtype != "uint8":
