@@ -312,6 +312,49 @@ def weights_alone() -> Iterator[Case]:
             yield row("weights", f"CONV_2D of {size} in groups {how}", value)
 
 
+def weights_that_are_computed() -> Iterator[Case]:
+    """Floats that are quantized while the model runs, by computed weights or with a computed bias.
+
+    LiteRT's code for SSE loses products of -128, which these weights do not have.
+    """
+    least = known(np.array([-127], np.int8), affine(0.02))
+
+    def computed(*shape: int, axis: int | None) -> Value:
+        how = affine(0.02)
+        if axis is not None:
+            count = shape[axis]
+            scales = 0.002 * np.arange(1, count + 1, dtype=np.float32)
+            how = Quantization(tuple(map(float, scales)), (0,) * count, axis)
+        integers = quantized("MAXIMUM", xq(*shape, scale=0.02), least, scale=0.02)
+        return Call("RESHAPE", (integers, ints(*shape)), dtype="int8", quantization=how)
+
+    for axis in (0, None):
+        how = "by channel" if axis == 0 else "as a whole"
+        for zero in (False, True):
+            attrs = {"asymmetric_quantize_inputs": zero, "fused_activation_function": "RELU"}
+            situation = f"{how}, with zero points {zero}"
+            value = call("FULLY_CONNECTED", x(5, 37), computed(19, 37, axis=axis), w(19), **attrs)
+            yield row("computed weights", f"FULLY_CONNECTED of floats {situation}", value)
+            layer = weights((19, 37), channels=axis == 0)
+            value = call("FULLY_CONNECTED", x(5, 37), layer, x(19), **attrs)
+            yield row("computed weights", f"FULLY_CONNECTED, computed bias, {situation}", value)
+        image = x(2, 5, 7, 13)
+        value = call("CONV_2D", image, computed(19, 3, 2, 13, axis=axis), w(19), **window())
+        yield row("computed weights", f"CONV_2D of floats {how}", value)
+        filters = weights((19, 3, 2, 13), channels=axis == 0)
+        value = call("CONV_2D", image, filters, x(19), **window())
+        yield row("computed weights", f"CONV_2D, computed bias, {how}", value)
+        around = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+        operands = (ints(2, 10, 14, 19), computed(19, 3, 2, 13, axis=axis), image, w(19))
+        value = call("TRANSPOSE_CONV", *operands, **around)
+        yield row("computed weights", f"TRANSPOSE_CONV of floats {how}", value)
+    deep = {**window(), "depth_multiplier": 1}
+    for filters in (computed(1, 3, 3, 13, axis=3), weights((1, 3, 3, 13), 3)):
+        value = call("DEPTHWISE_CONV_2D", image, filters, x(13), **deep)
+        situation = f"DEPTHWISE_CONV_2D of floats, computed bias {type(filters).__name__}"
+        yield row("computed weights", situation, value)
+
+
 def packed_weights() -> Iterator[Case]:
     """XNNPACK takes those of fully connected layers alone, in rows of whole bytes."""
     plain: dict[str, Any] = {"fused_activation_function": "NONE"}
@@ -463,5 +506,5 @@ def normalized_rows() -> Iterator[Case]:
 
 TABLES = (
     *(layers, narrow_images, computed_weights, sums_of_bytes, weights_alone, packed_weights),
-    *(blocks_of_weights, gates, projections, normalized_rows),
+    *(blocks_of_weights, gates, projections, normalized_rows, weights_that_are_computed),
 )

@@ -19,7 +19,6 @@ def convolution(here: Lowering) -> Tensor:
     image, weights = op.operand(0), op.operand(1)
     _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
-        _check_constant(here, weights, 2)
         return hybrid(here)
     if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
         return product_of_rows(here)
@@ -27,8 +26,7 @@ def convolution(here: Lowering) -> Tensor:
     layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":
         return _of_bytes(layer, op.input(2))
-    own = left_by_xnnpack(here, weights)
-    if own or not weights.constant or _unscaled(op.input(2)):
+    if left_by_xnnpack(here) or _unscaled(op.input(2)):
         # LiteRT's own kernels.
         blocks = op.name == "DEPTHWISE_CONV_2D" and image.dtype == "int8"
         return _in_blocks(layer) if blocks else _rounded_twice(layer)
@@ -42,7 +40,7 @@ def transposed_convolution(here: Lowering) -> Tensor:
     size, weights, image = op.operand(0), op.operand(1), op.operand(2)
     _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
-        _check_constant(here, weights, 3)
+        _constant_bias(here, 3)
         return hybrid_transposed(here)
     bias = _constant_bias(here, 3)
     layer = Layer(here, image, weights, bias)
@@ -65,13 +63,6 @@ def _constant_bias(here: Lowering, position: int) -> Array | None:
 def _unscaled(bias: Tensor | None) -> bool:
     """Whether a bias has no scale in the file, which XNNPACK insists on."""
     return bias is not None and bias.quantization is None
-
-
-def _check_constant(here: Lowering, weights: Tensor, position: int) -> None:
-    """UnsupportedError for weights or a bias of a layer of floats that are no constants."""
-    _constant_bias(here, position)
-    if not weights.constant:
-        raise here.declined("it multiplies floats by integers that the model computes")
 
 
 def _check_weights(here: Lowering, image: Tensor, weights: Tensor) -> None:

@@ -36,8 +36,8 @@ def hybrid(here: Lowering) -> Tensor:
     if weights.blocks is not None:
         sums, scale = _of_blocks(here, image, weights)
         return here.activated(_scaled(here, sums, scale, weights, bias))
-    if left_by_xnnpack(here, weights):
-        return here.activated(_of_packed_weights(here, image, weights, bias))
+    if left_by_xnnpack(here):
+        return here.activated(_by_own_kernel(here, image, weights, bias))
     axes = _axes(op, image, weights)
     matrix = here.centered(weights)
     if axes == [len(image.shape) - 1] and _fit(matrix):
@@ -48,12 +48,16 @@ def hybrid(here: Lowering) -> Tensor:
     return here.activated(_scaled(here, sums, scale, weights, bias))
 
 
-def left_by_xnnpack(here: Lowering, weights: Tensor) -> bool:
-    """Whether packed weights are left to LiteRT's own kernels.
+def left_by_xnnpack(here: Lowering) -> bool:
+    """Whether the layer is left to LiteRT's own kernels: its weights or its bias are computed, or
+    packed.
 
-    XNNPACK takes those of fully connected layers alone, in rows of whole bytes, and int2 only with
-    a scale for each channel.
+    XNNPACK takes packed ones of fully connected layers alone, in rows of whole bytes, and int2 only
+    with a scale for each channel.
     """
+    weights, bias = here.op.operand(1), here.op.input(2)
+    if not weights.constant or (bias is not None and not bias.constant):
+        return True
     if weights.dtype not in PACKED:
         return False
     if here.op.name != "FULLY_CONNECTED" or weights.shape[1] % PACKED[weights.dtype]:
@@ -96,6 +100,12 @@ def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | No
     Beyond whole blocks of channels it multiplies by the image's scale first.
     """
     channels = weights.shape[3]
+    if channels > 1 and not here.scale(weights).ndim:
+        raise here.declined(
+            "its weights have one scale, but LiteRT reads one for each channel",
+            "quantize them with a scale for each channel",
+            unsafe=True,
+        )
     integers, step = rows_away(here, image, [1, 2, 3])
     sums = _sums(here, integers, here.centered(weights))
     scales = np.broadcast_to(here.scale(weights), (channels,))
@@ -131,9 +141,7 @@ def quantized_rows(here: Lowering, rows: Tensor) -> tuple[Tensor, Tensor]:
     return (rows_away if asked else symmetric_rows)(here, rows, [len(rows.shape) - 1])
 
 
-def _of_packed_weights(
-    here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None
-) -> Tensor:
+def _by_own_kernel(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
     """As LiteRT's own kernels. A scale for each channel goes with a zero point for each image."""
     if here.op.name == "FULLY_CONNECTED":
         integers, step = quantized_rows(here, image)
@@ -154,7 +162,7 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
     """Sums of products with weights that are multiplied by the scales of their blocks before.
 
     Blocks of other sizes than XNNPACK takes are left to LiteRT's own kernel, which rounds no
-    scales, and quantizes rows as _of_packed_weights does.
+    scales, and quantizes rows as _by_own_kernel does.
     """
     blocks = weights.blocks
     assert blocks is not None and weights.data is not None

@@ -97,6 +97,14 @@ def test_convolutions_by_integers_of_two_bits_are_refused() -> None:
     assert error.value.findings[0].unsafe
 
 
+def test_depthwise_convolutions_have_a_scale_for_each_channel() -> None:
+    """LiteRT reads so many, beyond the only one's end."""
+    weights = quantized("w", np.ones((1, 3, 3, 4)), [0.5])
+    with pytest.raises(UnsupportedError, match="DEPTHWISE_CONV_2D: its weights have one") as error:
+        lowered("DEPTHWISE_CONV_2D", Tensor("x", (2, 5, 3, 4)), weights, **window())
+    assert error.value.findings[0].unsafe
+
+
 @pytest.mark.parametrize(("inputs", "bytes_alone"), [(1032, True), (1033, False)])
 def test_bytes_are_multiplied_as_far_as_sums_are_exact(inputs: int, bytes_alone: bool) -> None:
     """-128 times 127, that many times, is 2^24 at most."""
