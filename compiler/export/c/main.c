@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Here, as the model may have the name of a variable of a function. */
+static const tflgpu_model *const exported_model = &@{name};
+
 static const char usage[] =
     "usage: demo INPUTS.bin OUTPUTS.bin [--weights FILE] [--cache DIR] [--device NAME] [--runs N]\n"
     "            [--signature NAME]\n"
@@ -80,7 +83,7 @@ static long number(const char *text) {
 }
 
 int main(int count, char **words) {
-  const tflgpu_model *model = &@{name};
+  const tflgpu_model *model = exported_model;
   const char *paths[2] = {NULL, NULL}, *signature = NULL;
   tflgpu_options options;
   tflgpu_error error;
@@ -128,7 +131,7 @@ int main(int count, char **words) {
   else if (!read_whole(paths[0], inputs[model->input_count], input_size))
     fprintf(stderr, "%s does not hold the %lu bytes of the inputs\n", paths[0],
             (unsigned long)input_size);
-  else if ((session = tflgpu_open(&@{name}, &options, &error)) == NULL ||
+  else if ((session = tflgpu_open(exported_model, &options, &error)) == NULL ||
            (chosen = tflgpu_signature(session, model->signature, &error)) == NULL)
     fail(error.message);
   else {

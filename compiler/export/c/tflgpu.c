@@ -279,7 +279,7 @@ static unsigned char *read_file(const char *path, uint64_t *size) {
 static void unmap(void *content, uint64_t size) {
 #ifdef _WIN32
   (void)size;
-  free(content);
+  if (content) UnmapViewOfFile(content);
 #else
   if (content) munmap(content, (size_t)size);
 #endif
@@ -288,7 +288,21 @@ static void unmap(void *content, uint64_t size) {
 /* A file in memory, to be given back with `unmap`; NULL if it cannot be read or is empty. */
 static void *map_file(const char *path, uint64_t *size) {
 #ifdef _WIN32
-  return read_file(path, size);
+  void *content = NULL;
+  LARGE_INTEGER length;
+  HANDLE mapping = NULL;
+  HANDLE file = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
+  if (file == INVALID_HANDLE_VALUE) return NULL;
+  if (GetFileSizeEx(file, &length)) {
+    *size = (uint64_t)length.QuadPart;
+    mapping = CreateFileMappingA(file, NULL, PAGE_READONLY, 0, 0, NULL);
+  }
+  if (mapping) {
+    content = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+    CloseHandle(mapping);
+  }
+  CloseHandle(file);
+  return content;
 #else
   struct stat status;
   void *content = MAP_FAILED;

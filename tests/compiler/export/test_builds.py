@@ -1,8 +1,11 @@
 """An exported model builds everywhere without a warning, and the runtime is small."""
 
+import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 from devices import need_programs
 from paths import DIGITS_MODEL, ROOT
@@ -10,7 +13,7 @@ from paths import DIGITS_MODEL, ROOT
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.export import export
 from tflgpu.compiler.options import TargetName
-from tflgpu.runtime.cache.variant import read_variant
+from tflgpu.runtime.cache.variant import Variant, read_variant
 
 pytestmark = pytest.mark.slow
 
@@ -20,18 +23,25 @@ MINGW = "x86_64-w64-mingw32-gcc"
 
 
 @pytest.fixture(scope="module", params=["opencl", "glsl"])
-def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Digits for a driver, exported."""
+def variant(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Variant:
+    """Digits for a driver."""
     target: TargetName = request.param
-    folder = tmp_path_factory.mktemp(target)
     options = Options(target=target, device="gpu", fallback="none")
-    stored = pipeline.write(pipeline.build(DIGITS_MODEL, options), folder / "cache")
-    export([read_variant(stored)], folder / "digits", "digits", embed=True)
-    return folder / "digits"
+    folder = tmp_path_factory.mktemp("cache")
+    return read_variant(pipeline.write(pipeline.build(DIGITS_MODEL, options), folder))
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def project(variant: Variant, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("digits")
+    export([variant], folder, "digits", embed=True)
+    return folder
+
+
+def run(
+    folder: Path, *command: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 
 def compiled(project: Path, compiler: str, *options: str) -> None:
@@ -54,9 +64,40 @@ def test_a_number_of_runs(project: Path) -> None:
         assert (ran.returncode, ran.stderr) == (1, "--runs is no number above 0\n")
 
 
-def test_windows(project: Path) -> None:
-    compiled(project, MINGW)
-    assert (project / "demo.exe").read_bytes()[:2] == b"MZ"
+def test_the_name_of_a_variable_of_the_demo(variant: Variant, tmp_path: Path) -> None:
+    export([variant], tmp_path, "model", embed=True)
+    compiled(tmp_path, "gcc", "-ldl", "-lpthread")
+
+
+@pytest.fixture(scope="module")
+def wine(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The environment of programs for Windows."""
+    need_programs("wine")
+    folder = tmp_path_factory.mktemp("wine")
+    env = os.environ | {"WINEPREFIX": str(folder), "WINEDEBUG": "-all"}
+    assert run(folder, "wine", "wineboot", "--init", env=env).returncode == 0
+    return env
+
+
+def test_windows(variant: Variant, wine: Mapping[str, str], tmp_path: Path) -> None:
+    """Wine has the OpenCL of this system. The first start compiles kernels, the second restores."""
+    export([variant], tmp_path, "digits", embed=False)
+    (tmp_path / "in.bin").write_bytes(np.random.default_rng(7).random(64, np.float32).tobytes())
+    compiled(tmp_path, MINGW)
+    demo = ("wine", "./demo.exe", "in.bin", "out.bin", "--cache", "kernels")
+    if variant.plan.target == "glsl":
+        ran = run(tmp_path, *demo, env=wine)
+        message = "there is no libEGL.dll; install an OpenGL ES driver\n"
+        assert (ran.returncode, ran.stderr) == (1, message)
+        return
+    compiled(tmp_path, "gcc", "-ldl", "-lpthread")
+    assert run(tmp_path, "./demo", "in.bin", "here.bin").returncode == 0
+    for _ in range(2):
+        ran = run(tmp_path, *demo, env=wine)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert (tmp_path / "out.bin").read_bytes() == (tmp_path / "here.bin").read_bytes()
+        (tmp_path / "out.bin").unlink()
+        assert [path.suffix for path in (tmp_path / "kernels").iterdir()] == [".bin"]
 
 
 def test_the_header_is_for_cpp_too(project: Path) -> None:
