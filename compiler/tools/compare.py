@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ... import runtime
 from ...runtime.litert.module import KernelSet
 from ...runtime.plan.records import TensorInfo
 from .. import pipeline
 from ..devices.attached import attached_device
+from ..emit.tensors import inputs
 from ..events import describe
 from ..frontend.model_file import Model
 from ..frontend.reader import read
@@ -15,11 +17,12 @@ from ..ir import Array, Graph
 from ..litert.child import run_apart
 from ..litert.variations import every_tensor, kept_outputs, with_other_last_bits, with_state
 from ..options import Options
-from ..resized_model import fitted_model
+from ..resized_model import fitted_model, read_resized
+from ..rewrites.keep_state import keep_state
 from ..scratch import scratch_folder
 from ..telling import Progress, silent
 from .comparison import Comparison
-from .nearest import Asked, Result, against_litert
+from .nearest import Asked, Result, against_litert, usual_kernels
 
 # Returns the arrays for a model's inputs, by name.
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
@@ -45,7 +48,7 @@ class Verification:
 def verify(
     model: Model, options: Options, feed: Feed, *, layers: bool = False, progress: Progress = silent
 ) -> Verification:
-    """Compile into a temporary cache, run the model and LiteRT on the same arrays, and compare.
+    """Run LiteRT, compile into a temporary cache, run the model on the same arrays, and compare.
 
     LiteRT runs XNNPACK, as by default, and where that differs its own kernels, too, and copies of
     the model with other last bits. With `layers`
@@ -55,33 +58,46 @@ def verify(
     """
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
     device = attached_device(options.device)
-    with scratch_folder() as cache:
-        path = pipeline.write(pipeline.build(model, options, progress), cache)
+    whole = fitted_model(model, options, pipeline.target_of(options))
+    arrays = feed(_inputs(model, options))
+    progress("LiteRT", 0, 1)
+    ask = partial(litert_outputs, *whole, arrays)
+    usual = usual_kernels(ask)
+    with scratch_folder() as folder:
+        path = pipeline.write(pipeline.build(model, options, progress), folder)
         progress("load", 0, 1)
         with runtime.load(path, device=device, store_binaries=False) as session:
-            arrays = feed(session.inputs)
             progress("run", 0, 1)
             results = session.run(arrays)
             kept = kept_outputs(model, options) if options.keep else {}
             results |= {output: session.read(name) for output, name in kept.items()}
             progress("LiteRT", 0, 1)
-            whole = fitted_model(model, options, pipeline.target_of(options))
             outputs = against_litert(
                 [Result(*each) for each in results.items()],
-                lambda kernels: litert_outputs(*whole, arrays, kernels),
+                usual,
+                ask,
                 lambda seed: litert_outputs(*with_other_last_bits(*whole, arrays, seed)),
                 options.precision,
             )
             verified = Verification(tuple(outputs))
             if not layers:
                 return verified
+            ask = partial(every_tensor, *whole, arrays)
             inner = against_litert(
                 [*folded_results(model, options), *_layers(session)],
-                lambda kernels: every_tensor(*whole, arrays, kernels),
+                usual_kernels(ask),
+                ask,
                 lambda seed: every_tensor(*with_other_last_bits(*whole, arrays, seed)),
                 options.precision,
             )
             return replace(verified, layers=tuple(inner))
+
+
+def _inputs(model: Model, options: Options) -> tuple[TensorInfo, ...]:
+    """The inputs that the compiled model will have, for one choice."""
+    graph = read_resized(model, options, pipeline.target_of(options))
+    keep_state(graph, options.keep)
+    return inputs(graph)
 
 
 def litert_outputs(

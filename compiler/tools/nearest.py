@@ -40,16 +40,18 @@ COPIES = 4  # Copies of a model with other last bits that LiteRT runs.
 
 def against_litert(
     results: Iterable[Result],
+    usual: tuple[KernelSet, Asked],
     ask: Callable[[KernelSet], Asked],
     ask_copy: Callable[[int], Asked],
     precision: str,
 ) -> Iterator[Comparison]:
     """Compare each result that LiteRT also has.
 
-    `ask` runs LiteRT with one set of kernels, `ask_copy` runs a copy of the model with other last
-    bits, by its number. Sets of kernels that raise a ModelError are left out; XNNPACK's error is
-    raised if LiteRT's own kernels reject the model, too.
+    `usual` is what `usual_kernels` returns. `ask` runs LiteRT with one set of kernels, `ask_copy`
+    runs a copy of the model with other last bits, by its number. Those that raise a ModelError are
+    left out.
     """
+    first, asked = usual
 
     @cache
     def kernels_of(kernels: KernelSet) -> Asked:
@@ -63,25 +65,17 @@ def against_litert(
             return ask_copy(number)
         return {}
 
-    def usual_kernels() -> tuple[KernelSet, Asked]:
-        try:
-            return "XNNPACK", ask("XNNPACK")
-        except ModelError:
-            if not kernels_of("built-in"):
-                raise
-            return "built-in", kernels_of("built-in")
-
-    first, usual = usual_kernels()
     for result in results:
-        if result.name not in usual:
+        if result.name not in asked:
             continue
-        found = replace(_compared(result, usual[result.name], precision), kernels=first)
+        found = replace(_compared(result, asked[result.name], precision), kernels=first)
         if not found.ok:
-            others = {kernels: kernels_of(kernels) for kernels in get_args(KernelSet)[1:]}
+            others = (kernels for kernels in get_args(KernelSet)[1:] if kernels != first)
+            every = {first: asked, **{kernels: kernels_of(kernels) for kernels in others}}
             expected = {
-                kernels: every[result.name]
-                for kernels, every in {first: usual, **others}.items()
-                if result.name in every
+                kernels: found_by[result.name]
+                for kernels, found_by in every.items()
+                if result.name in found_by
             }
             found = _nearest(result, expected, precision)
             found = _within_spread(found, list(expected.values()), precision)
@@ -91,6 +85,19 @@ def against_litert(
                 found = _within_spread(found, [*expected.values(), *moved], precision)
                 found = replace(found, last_bits=found.ok)
         yield replace(found, label=result.label)
+
+
+def usual_kernels(ask: Callable[[KernelSet], Asked]) -> tuple[KernelSet, Asked]:
+    """XNNPACK, or LiteRT's own kernels where it rejects the model, and what they compute.
+
+    ModelError if these reject it, too: that of XNNPACK.
+    """
+    try:
+        return "XNNPACK", ask("XNNPACK")
+    except ModelError:
+        with suppress(ModelError):
+            return "built-in", ask("built-in")
+        raise
 
 
 def _compared(result: Result, expected: Output, precision: str) -> Comparison:
