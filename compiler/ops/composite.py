@@ -156,56 +156,6 @@ define(
 )
 
 
-def rotated_entries(op: Op) -> int:
-    """How many entries of a row, a power of two, are rotated together (ModelError)."""
-    size, shape = op.attrs.get("hadamard_size", 0), op.operand(0).shape
-    if not isinstance(size, int) or size < 1 or size & (size - 1):
-        raise op.invalid(f"hadamard_size is {size!r}, not a power of two")
-    if len(shape) not in (2, 3) or shape[-1] % size:
-        raise op.invalid(f"{list(shape)} are not rows of multiples of {size}, with 1 or 2 axes")
-    return size
-
-
-def _infer_rotation(op: Op) -> list[Shape]:
-    rotated_entries(op)
-    return [op.operand(0).shape]
-
-
-_PRODUCTS = "becomes products with constant matrices"  # The start of notes in the operator table.
-
-# A rotation spreads outliers before a row is quantized.
-define("aeq.hadamard_rotation x -> y", _infer_rotation, note=_PRODUCTS)
-
-
-# Operators from complex to real tensors. No kernel handles complex numbers: real and imaginary
-# parts become separate tensors.
-PARTS_OF_TRANSFORMS = ("COMPLEX_ABS", "IMAG", "REAL")
-
-
-def transform_lengths(op: Op) -> tuple[int, int]:
-    """Rows and columns of the transform, to which the input is cropped or padded (ModelError)."""
-    sizes = op.integers(1)
-    if len(sizes) != 2 or min(sizes) < 1 or len(op.operand(0).shape) < 2:
-        raise op.invalid(
-            f"cannot transform {list(op.operand(0).shape)} with the FFT lengths {sizes}"
-        )
-    return sizes[0], sizes[1]
-
-
-def _infer_transform(op: Op) -> list[Shape]:
-    rows, columns = transform_lengths(op)
-    return [(*op.operand(0).shape[:-2], rows, columns // 2 + 1)]
-
-
-define(
-    "RFFT2D x sizes:integer -> y",
-    _infer_transform,
-    note=f"{_PRODUCTS}, if read only by {', '.join(PARTS_OF_TRANSFORMS)}",
-)
-for _name in PARTS_OF_TRANSFORMS:
-    define(f"{_name} x -> y", same_as_first, note=f"{_PRODUCTS}, after RFFT2D")
-
-
 def places(op: Op) -> Array:
     """For each index, its place among the elements of the result, shape [count] (ModelError)."""
     shape, indices = _infer_sparse(op)[0], op.constant(0)
