@@ -26,7 +26,6 @@ from .errors import (
     UnsupportedError,
 )
 from .events import Event
-from .fixed_sizes import with_sizes
 from .frontend.metadata import read_metadata
 from .frontend.model_file import Identity, Model, fingerprint
 from .ir import Graph, Op
@@ -35,7 +34,7 @@ from .litert.parts import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
-from .resized_model import read_resized
+from .resized_model import read_resized, with_sizes
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
 from .rewrites.decompose.resolve_variables import VARIABLES
 from .rewrites.formats import apply_formats

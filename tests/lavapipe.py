@@ -20,7 +20,7 @@ from devices import need_packages, unavailable
 
 from tflgpu.compiler import CompiledModel
 from tflgpu.compiler.ir import Array
-from tflgpu.compiler.tools.machine_code.vulkan_device import compute_pipeline, opened
+from tflgpu.compiler.tools.machine_code.radv import compute_pipeline, opened
 from tflgpu.runtime.plan.records import Dispatch, Plan, Region, TensorInfo
 from tflgpu.runtime.plan.storage import region_size
 

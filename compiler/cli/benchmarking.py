@@ -13,8 +13,7 @@ from ..tools.trace.events import Trace
 from .benchmark_answer import TOP, answer, as_csv
 from .compile_options import compile_options
 from .input_arrays import InputValues, input_options
-from .options import model_argument, record_options
-from .paths import FilePath
+from .options import FilePath, model_argument, record_options
 from .printing import full_names_option, json_option, per_choice, tell
 from .shell import Command, Failure
 from .stages import progress

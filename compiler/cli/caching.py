@@ -15,7 +15,7 @@ from ...runtime.remote import housekeeping, published
 from ...runtime.remote.keys import ANYONE, Trusted, fingerprint
 from ...runtime.remote.store import Store
 from ..user_cache import user_cache
-from .paths import CachePlace
+from .options import CachePlace
 from .printing import Answer, Column, Listing, count_of, json_option, minute, tell
 from .shell import Failure, Program, note
 

@@ -10,8 +10,15 @@ import click
 from ..fleet.tasks import for_each
 from ..keep_f32 import TOLERANCE
 from ..options import Options
-from .options import Function, parse_formats, parse_kept, parse_operators, parse_shapes, together
-from .paths import DeviceName
+from .options import (
+    DeviceName,
+    Function,
+    parse_formats,
+    parse_kept,
+    parse_operators,
+    parse_shapes,
+    together,
+)
 
 tolerance_option = click.option(
     "--tolerance",

@@ -28,8 +28,7 @@ from ..sizing.tuning_table import read_table
 from ..telling import Progress
 from .compile_options import compile_options, format_options, tolerance_option
 from .compiled_matrix import counted, print_matrix
-from .options import fleet_options, models_argument, output_option
-from .paths import CachePlace, DeviceName
+from .options import CachePlace, DeviceName, fleet_options, models_argument, output_option
 from .printing import Answer, json_option, kernels_in_launches, memory_of, operators_of, properties
 from .shell import Command, note, warn
 from .stages import progress

@@ -23,8 +23,7 @@ from ..tools.editing.edit import (
 from ..tools.editing.launches import LaunchTrial
 from .chosen_variant import Wanted, newest_variant
 from .input_arrays import InputValues, input_options, picture_inputs
-from .options import attached_option, cache_argument, model_option
-from .paths import FilePath
+from .options import FilePath, attached_option, cache_argument, model_option
 from .printing import JSON, Answer, Column, Listing, full_names_option, json_option
 from .shell import Command, Failure, asked_for, note
 from .stages import progress

@@ -12,8 +12,7 @@ from ..options import Options
 from ..tools.explain import Explanation, ImplementationChoice
 from ..tools.explain import explain as explain_model
 from .compile_options import compile_options, format_options
-from .options import model_argument
-from .paths import FilePath
+from .options import FilePath, model_argument
 from .printing import Answer, Column, Listing, full_names_option, json_option, per_choice
 from .shell import Command, Failure
 from .stages import progress

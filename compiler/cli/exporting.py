@@ -16,8 +16,7 @@ from ..pictures.outputs import Output
 from ..pictures.scaling import choose_scaling
 from ..pictures.show import class_names
 from .chosen_variant import Wanted, newest_variant, variants_for, wanted_options
-from .options import cache_argument
-from .paths import DeviceName, FilePath
+from .options import DeviceName, FilePath, cache_argument
 from .printing import Answer, json_option
 from .shell import Command, note
 

@@ -20,8 +20,7 @@ from ..tools.editing.edit import find_kernel
 from ..tools.machine_code import COMPILERS
 from .chosen_variant import Wanted, newest_variant, wanted_options
 from .machine_code import described, machine_code_answer
-from .options import cache_argument
-from .paths import FilePath
+from .options import FilePath, cache_argument
 from .printing import (
     JSON,
     Answer,

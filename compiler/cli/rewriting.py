@@ -9,8 +9,7 @@ from ..options import Options
 from ..pipeline import target_of
 from ..tools.rewrite_text import rewritten
 from .compile_options import target_options
-from .options import parse_list
-from .paths import FilePath
+from .options import FilePath, parse_list
 from .shell import Command
 
 

@@ -29,8 +29,7 @@ from .input_arrays import (
     picture_inputs,
     stored_shapes,
 )
-from .options import attached_option
-from .paths import CachePlace
+from .options import CachePlace, attached_option
 from .printing import json_option
 from .run_results import RunResult, summary
 from .shell import Command

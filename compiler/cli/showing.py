@@ -28,8 +28,7 @@ from ..pictures.outputs import (
 )
 from ..pictures.picture_file import read_picture
 from ..pictures.show import KINDS, class_names, evidence, shown_in
-from .options import record_options
-from .paths import FilePath
+from .options import FilePath, record_options
 from .run_results import RunResult
 from .shell import note, warn
 from .whole_file import write_whole

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from ..tools.trace.events import Trace, TypeTime
-from .paths import FilePath
+from .options import FilePath
 from .printing import Column, Listing
 from .whole_file import write_whole
 

@@ -19,8 +19,7 @@ from ..sizing.tuning_table import read_table
 from ..telling import Progress
 from ..tools.tune import TABLES, Found, table_path, tune
 from .compile_options import compile_options, format_options, tolerance_option
-from .options import models_argument, output_option, scheduler_option
-from .paths import FilePath
+from .options import FilePath, models_argument, output_option, scheduler_option
 from .printing import Answer, Column, Listing, json_option
 from .shell import Command, Failure, note
 from .stages import progress

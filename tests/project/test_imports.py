@@ -38,7 +38,6 @@ STAGES = {
             "ops",
             "frontend",
             "choices",
-            "fixed_sizes",
             "rewrites",
             "resized_model",
             "select",

@@ -12,12 +12,11 @@ from ...language.notation import ATOM, SUM
 from ...language.primary import Call, Choice, Element, Member, Numeral, Step
 from ...language.printing import Printer
 from ...language.statement import Assign, Evaluate
-from .builtins import ATOMICS, VARIABLES, Unprintable, builtin
+from .builtins import ATOMICS, VARIABLES, Unprintable, builtin, named
 from .definitions import Macro, within
 from .parse import definitions_of
 from .types import known, scalar, vector
 from .values import Value, binary, called, chosen, common, constructed, numeral, unary
-from .words import named
 
 
 @dataclass

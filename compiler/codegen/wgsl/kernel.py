@@ -1,4 +1,7 @@
-"""A kernel in WGSL: its body and the functions that it calls."""
+"""A kernel in WGSL: its body and the functions that it calls.
+
+Functions are intrinsics for the types of what they are given.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -7,12 +10,62 @@ from types import MappingProxyType
 from ...errors import RenderError
 from ...language.expression import Name
 from ...language.primary import Element
-from ...language.statement import Declare, Printed, Statements
+from ...language.printing import indented
+from ...language.statement import Declare, Printed, Return, Statements, body
 from ...language.types import INT
-from .builtins import Unprintable
-from .functions import Functions
-from .parse import ParseError
+from .builtins import Unprintable, named
+from .definitions import Function, Macro
+from .parse import ParseError, definitions_of
 from .printer import WGSLPrinter
+from .types import wgsl
+from .values import Value
+
+
+class Functions:
+    """Those of one kernel, each of which is printed once."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}  # By name.
+        self._values: dict[tuple[str, tuple[str, ...]], Value] = {}
+
+    def value(self, intrinsic: str, types: tuple[str, ...]) -> Value:
+        """The name of the function for arguments of such types, with the type of its result."""
+        if (intrinsic, types) not in self._values:
+            name = named(intrinsic)
+            if any(name == other.text for other in self._values.values()):
+                name += f"_{wgsl(types[0])}"
+            self._values[intrinsic, types] = Value(name, "")  # taken, also while it is printed
+            self._values[intrinsic, types] = self._print(name, _overload(intrinsic, types))
+        return self._values[intrinsic, types]
+
+    def _print(self, name: str, function: Function) -> Value:
+        parameters = {each.name: each.type for each in function.parameters}
+        printer = WGSLPrinter(parameters, self.value)
+        lines = printer.lines(function.body)
+        result = function.type or printer.returned
+        changed = printer.changed  # in WGSL, parameters do not change
+        copies = [f"var {named(each)} = given_{named(each)};" for each in changed]
+        given = ", ".join(
+            f"{'given_' if each in changed else ''}{named(each)}: {wgsl(type)}"
+            for each, type in parameters.items()
+        )
+        head = f"fn {name}({given}) -> {wgsl(result)} {{"
+        self.texts[name] = "\n".join([head, *indented([*copies, *lines]), "}"])
+        return Value(name, result)
+
+
+def _overload(intrinsic: str, types: tuple[str, ...]) -> Function:
+    """The definition for arguments of such types (Unprintable)."""
+    for each in definitions_of(intrinsic):
+        if isinstance(each, Macro):
+            (only,) = each.body
+            pairs = zip(types, each.parameters, strict=True)
+            parameters = tuple(Declare(type, name) for type, name in pairs)
+            return Function("", intrinsic, parameters, body(Return(only.value)))
+        if each.name == intrinsic and types == tuple(one.type for one in each.parameters):
+            return each
+    raise Unprintable(f"no {intrinsic} of {', '.join(types)} in templates/intrinsics.toml")
+
 
 SIZES = "sizes"  # The array of what kernels for several sizes read.
 

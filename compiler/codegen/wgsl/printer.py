@@ -8,11 +8,10 @@ from ...language.primary import Call, Step
 from ...language.printing import indented
 from ...language.statement import Assign, Declare, Evaluate, If, Return, Simple, Statement
 from ...language.wrapping import wrapped
-from .builtins import Unprintable
+from .builtins import Unprintable, named
 from .expressions import ExpressionPrinter, Variable, changing, straight
 from .types import wgsl
 from .values import filled, shift
-from .words import named
 
 LANES = 4
 

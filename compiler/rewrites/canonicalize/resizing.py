@@ -28,10 +28,9 @@ from ...ir.sizes import (
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
-from .align_batches import aligned, view
+from .batches import aligned, separate, separated, view
 from .combined_axes import COMBINED, combined_axes
 from .fit_constants import RESIZES, fitted, image_of, is_fixed, names_all, read_instead, unclear
-from .separate_batches import separate, separated
 
 _VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
 _ALIKE = ELEMENTWISE.keys() | {"CAST", "QUANTIZE", "DEQUANTIZE"}

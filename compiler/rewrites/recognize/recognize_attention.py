@@ -32,8 +32,17 @@ from ...ops.softmax import softmax_axis
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite
-from .attention_masks import Mask, hiding, number, sum_of_masks
-from .attention_operands import Operand, four_axes, operand_of, part_of, without_ones
+from .attention_operands import (
+    Mask,
+    Operand,
+    four_axes,
+    hiding,
+    number,
+    operand_of,
+    part_of,
+    sum_of_masks,
+    without_ones,
+)
 from .moved_elements import followers, sources
 from .region import used_elsewhere
 

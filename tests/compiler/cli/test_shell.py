@@ -16,7 +16,7 @@ from commands import TFLGPU, as_json, invoke, program
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
-from tflgpu.compiler.cli.paths import FilePath
+from tflgpu.compiler.cli.options import FilePath
 
 PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 

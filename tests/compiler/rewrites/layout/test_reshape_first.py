@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tflgpu.compiler.ir import Shape
-from tflgpu.compiler.rewrites.layout.reshape_first import reshape_first
+from tflgpu.compiler.rewrites.layout.around_reshapes import reshape_first
 
 
 @pytest.mark.parametrize(
