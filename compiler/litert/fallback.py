@@ -109,8 +109,8 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
     """
     found = _partition(graph, hosted)
     with Child() as child:
-        failure = _failure(graph, found, child)
-        if failure is not None:
+        failures = _failures(graph, found, child)
+        if failures:
             reason = "LiteRT cannot run the other operators without the whole model"
             everything = {
                 op: op.finding(reason)
@@ -119,8 +119,8 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
                 if op.origins and op.name != LITERT
             }
             found = _partition(graph, everything | dict(hosted))
-            if _failure(graph, found, child) is not None:
-                raise UnsupportedError(failure)
+            if _failures(graph, found, child):
+                raise UnsupportedError(failures)
     found.apply(graph)
     return in_order(found.findings.values())
 
@@ -149,21 +149,19 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(by_index[index] for index in sorted(by_index))
 
 
-def _failure(graph: Graph, found: Partition, child: Child) -> tuple[Finding, ...] | None:
-    """The findings of the first part that LiteRT cannot run, with its message; None if it can."""
+def _failures(graph: Graph, found: Partition, child: Child) -> tuple[Finding, ...]:
+    """The findings of the parts that LiteRT cannot run, with its messages."""
+    failures: list[Finding] = []
     for part in found.parts:
         own = in_order(found.findings[op] for op in part.core)
         try:
             inputs, outputs = child.ask("interface", part_file(graph, part))
             _check_interface(graph, part, inputs, outputs)
         except (ModelError, PassError) as error:
-            return tuple(
-                Finding(item.index, item.operator, f"{item.reason}; {error}", item.advice)
-                for item in own
-            )
+            failures += (replace(item, reason=f"{item.reason}; {error}") for item in own)
         except ReferenceMissingError as error:
             raise ReferenceMissingError(f"{UnsupportedError(own)}\n{error}") from error
-    return None
+    return in_order(failures)
 
 
 def _check_interface(

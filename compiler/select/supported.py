@@ -6,6 +6,7 @@ from dataclasses import replace
 from ..errors import Finding, UnsupportedError
 from ..ir import Graph, Op, copies
 from ..ir.connected import components
+from ..ops.buffers import most_buffers
 from ..rewrites import DECOMPOSE
 from ..rewrites.decompose.resolve_variables import VARIABLES, unresolved_variable
 from ..rewrites.quantized.lower_quantized import is_quantized
@@ -19,9 +20,14 @@ INNER_TYPES = frozenset(["complex64", "int4", "variant"])
 def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
     """Every operator that cannot run on the target, and why.
 
-    Operators without an implementation, and quantized ones, are decomposed on trial in a scratch
-    graph, each on its own or together with those it exchanges tensors of inner types with.
+    Operators without an implementation, with more operands than a kernel may have, and quantized
+    ones are decomposed on trial in a scratch graph, each on its own or together with those it
+    exchanges tensors of inner types with.
     """
+
+    def wide(op: Op) -> bool:
+        return most_buffers(op) > target.device.max_arguments
+
     found = dict(graph.set_aside)
     tried = []
     for op in graph.ops:
@@ -29,7 +35,7 @@ def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
             reason = unresolved_variable(graph, op, target)
             if reason is not None:
                 found.setdefault(op, reason)
-        elif op not in found and (is_quantized(op) or finding(op, target) is not None):
+        elif op not in found and (is_quantized(op) or wide(op) or finding(op, target)):
             tried.append(op)
     for ops in _together(graph, tried):
         reason = _trial(graph, ops, target)

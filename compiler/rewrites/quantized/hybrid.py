@@ -111,9 +111,8 @@ def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | No
     scales = np.broadcast_to(here.scale(weights), (channels,))
     whole = np.arange(channels) < channels - channels % HYBRID_BLOCK
     first, second = np.where(whole, scales, 1), np.where(whole, 1, scales)
-    added = _bias(here, bias, channels)
     factors = here.constant(first), step, here.constant(second)
-    return here.add("tflgpu.scale_rows", sums, *factors, added)
+    return _biased(here, "tflgpu.scale_rows", (sums, *factors), bias)
 
 
 def rows_away(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
@@ -151,11 +150,11 @@ def _by_own_kernel(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor 
     sums = _sums(here, integers, here.centered(weights))
     channels = sums.shape[-1]
     scales = here.constant(np.broadcast_to(here.scale(weights), (channels,)))
-    added = _bias(here, bias, channels)
     if here.scale(weights).ndim and image.shape[-1] != weights.shape[-1]:
         # Groups of channels are left to a kernel that multiplies in this order.
-        return here.add("tflgpu.scale_rows", sums, scales, step, here.constant(1), added)
-    return here.add("tflgpu.scale_row_sums", sums, step, scales, added)
+        factors = scales, step, here.constant(1)
+        return _biased(here, "tflgpu.scale_rows", (sums, *factors), bias)
+    return _biased(here, "tflgpu.scale_row_sums", (sums, step, scales), bias)
 
 
 def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -285,3 +284,10 @@ def _scaled(
 
 def _bias(here: Lowering, bias: Tensor | None, channels: int) -> Tensor:
     return here.constant(np.zeros(channels)) if bias is None else bias
+
+
+def _biased(here: Lowering, row: str, operands: tuple[Tensor, ...], bias: Tensor | None) -> Tensor:
+    """Rounded sums and a bias; a computed one is a kernel's operand, of which there are many."""
+    if bias is None or bias.constant:
+        return here.add(row, *operands, _bias(here, bias, operands[0].shape[-1]))
+    return here.add("ADD", here.add(row, *operands, here.constant(0)), bias)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way
-from graphs import Input, call, model, typed, w, x, xi
+from graphs import Input, Value, call, model, typed, w, x, xi
 from graphs.hosted import crossing, searching
 from graphs.operators import file_of
 from numpy.typing import NDArray
@@ -146,6 +146,22 @@ def test_what_neither_can_run_is_refused(dtype: str) -> None:
     value = typed(dtype, "FAKE_QUANT", Input((2, 3), dtype=dtype), min=-1.0, max=1.0, num_bits=8)
     with pytest.raises(UnsupportedError, match=f"FAKE_QUANT: .* but LiteRT writes {dtype} as"):
         pipeline.build(model({"y": value}).content, Options())
+
+
+def test_all_that_neither_can_run_is_refused_at_once() -> None:
+    def compared(a: Value) -> Value:
+        order = {"comparison_direction": "STABLEHLO_COMPARISON_DIRECTION_LT"}
+        total = {"compare_type": "STABLEHLO_COMPARISON_TYPE_FLOAT_TOTAL_ORDER"}
+        return typed("bool", "STABLEHLO_COMPARE", a, x(2, 3), **order, **total)
+
+    first = compared(x(2, 3))
+    second = compared(call("SELECT", first, call("TANH", x(2, 3)), x(2, 3)))
+    with pytest.raises(UnsupportedError) as error:
+        pipeline.build(model({"y": second}).content, Options())
+    findings = error.value.findings
+    assert [found.operator for found in findings] == ["STABLEHLO_COMPARE"] * 2
+    for found in findings:
+        assert found.reason.startswith("it compares in total order; LiteRT cannot run this model")
 
 
 @pytest.mark.parametrize("named", ["MATRIX_DIAG", 0, "MATRIX_SET_DIAG"])
