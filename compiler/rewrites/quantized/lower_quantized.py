@@ -16,7 +16,7 @@ from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator
 from . import LOWERINGS
-from .lowering import PACKED, WEIGHTS, Lowering
+from .lowering import WEIGHTS, Lowering
 
 # The operators whose constants may have a scale for each block.
 _OF_BLOCKS = ("EMBEDDING_LOOKUP", "FULLY_CONNECTED")
@@ -34,11 +34,8 @@ def lower_quantized(graph: Graph, target: Target) -> Attempts:
         if op.name not in LOWERINGS or not is_quantized(op):
             continue
         here = Lowering(graph, op, target)
-        packed = [tensor.dtype for tensor in op.outputs if tensor.dtype in PACKED]
-        if packed and op.name not in _OF_TABLES:
-            raise here.declined(
-                f"it computes {packed[0]}, of which only weights and tables are known"
-            )
+        if op.name not in _OF_TABLES:
+            here.require_unpacked(op.outputs)
         with invalid_operator(op):
             results = here.stored_results(LOWERINGS[op.name](here))
         yield Attempt((op,))

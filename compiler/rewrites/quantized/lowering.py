@@ -1,6 +1,6 @@
 """The builder that lowerings of quantized operators are written with, and their registry."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,14 @@ class Lowering(Decomposition):
             raise self.declined(
                 f"its sums may reach {most:.0f}, but float32 holds whole numbers up to {EXACT} only"
             )
+
+    def require_unpacked(self, tensors: Iterable[Tensor]) -> None:
+        """Decline packed integers among tensors that are no weights."""
+        for tensor in tensors:
+            if tensor.dtype in PACKED:
+                raise self.declined(
+                    f"it computes {tensor.dtype}, of which only weights and tables are known"
+                )
 
     # -- quantization -----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Tensor
+from ...ir import Op, Tensor
 from ...ops.base.operands import operands_of
 from ...ops.centered import FROM_CENTERED
 from ..decompose.decomposition import Results
@@ -28,8 +28,9 @@ PADS = ("PAD", "SPACE_TO_BATCH_ND")  # Those that add the zero point of their re
 def move(here: Lowering) -> Results:
     """The stored integers are moved as they are; scales on either side do not matter."""
     op = here.op
-    if any(tensor.dtype in PACKED for tensor in op.reads):
-        return _move_packed(here)
+    if _takes_rows(op):
+        return gather_packed(here, op.operand(0), op.operand(1))
+    here.require_unpacked(op.reads)
     declared = operands_of(op)
     assert declared is not None
     alike = declared.alike(op)  # others say where to, and may be integers of 8 or 16 bits, too
@@ -42,14 +43,10 @@ def move(here: Lowering) -> Results:
     return [here.reinterpreted(value, moved, result) for value, result in results]
 
 
-def _move_packed(here: Lowering) -> Tensor:
-    """Rows of a table that GATHER names; other moves of packed integers are unknown."""
-    op = here.op
-    dtype = next(tensor.dtype for tensor in op.reads if tensor.dtype in PACKED)
+def _takes_rows(op: Op) -> bool:
+    """Whether an operator takes rows of a constant table of int4."""
     rows = op.name == "GATHER" and not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
-    if dtype != "int4" or not rows or not op.operand(0).constant:
-        raise here.declined(f"it moves {dtype}, of which only weights and tables are known")
-    return gather_packed(here, op.operand(0), op.operand(1))
+    return rows and op.operand(0).dtype == "int4" and op.operand(0).constant
 
 
 def gather_packed(here: Lowering, table: Tensor, indices: Tensor) -> Tensor:
