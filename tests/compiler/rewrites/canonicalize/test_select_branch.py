@@ -97,10 +97,7 @@ def remembering() -> Graph:
     ("then", "reason"),
     [
         (chain(["NEG"] * 64), "its branches have more than 64 operators"),
-        (
-            nested(chain(["NEG"]), chain(["TANH"]), taken=1).subgraphs[1],
-            "its branches have more than 64 operators",
-        ),
+        (inside_itself(), "its branches have more than 64 operators"),
         (remembering(), "a branch keeps values from run to run or contains a loop"),
     ],
     ids=("long", "calls itself", "state"),
