@@ -26,8 +26,8 @@ def read_resized(model: Model, options: Options, target: Target) -> Graph:
     Its `sizes` are those to which its constants must be fitted; none if it can be run as it is.
     """
     graph = _read(model, options)
-    if graph.sizes and _fits(model, options, target):
-        graph.sizes = {}
+    if graph.resized.sizes and _fits(model, options, target):
+        graph.resized.sizes = {}
     return graph
 
 
@@ -38,14 +38,14 @@ def _fits(model: Model, options: Options, target: Target) -> bool:
     mixes the entries of others. Whether a size to resize to is meant to follow is not known.
     """
     as_it_is, fitted = _read(model, options), _read(model, options)
-    as_it_is.sizes = {}
+    as_it_is.resized.sizes = {}
     try:
         _infer(as_it_is, target)
     except ModelError:
         return False
     with suppress(ModelError):
         _infer(fitted, target)
-    return all(op.name in RESIZES for op, _ in fitted.fits)
+    return all(op.name in RESIZES for op, _ in fitted.resized.fits)
 
 
 def _infer(graph: Graph, target: Target) -> None:
@@ -59,7 +59,7 @@ def fitted_model(model: Model, options: Options, target: Target) -> tuple[Model,
     The same model, unless its constants must be fitted. ModelError if they cannot be.
     """
     graph = read_resized(model, options, target)
-    if not graph.sizes:
+    if not graph.resized.sizes:
         return model, options.signature_key
     copy = _read(model, options)
     inline_subgraphs(graph, target)
@@ -67,7 +67,7 @@ def fitted_model(model: Model, options: Options, target: Target) -> tuple[Model,
     pairs = list(zip(graph.ops, copy.ops, strict=True))
     infer_and_fold(graph, target)
     copies = dict(pairs)
-    for op, fit in graph.fits:
+    for op, fit in graph.resized.fits:
         fit(copy, copies[op])
     for op, copied in pairs:
         for tensor, resized in zip(copied.outputs, op.outputs, strict=True):
@@ -77,7 +77,7 @@ def fitted_model(model: Model, options: Options, target: Target) -> tuple[Model,
 
 def _read(model: Model, options: Options) -> Graph:
     graph = read(model, dict(options.input_shapes), options.signature_key or None)
-    graph.cut_tables = options.cut_tables
+    graph.resized.cut_tables = options.cut_tables
     return graph
 
 

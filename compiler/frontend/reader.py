@@ -154,7 +154,7 @@ class _Subgraph:
         graph.outputs = [self.tensors[index] for index in self.outputs]
         graph.input_names = list(self.input_names)
         graph.output_names = list(self.output_names)
-        graph.sizes = self._changed_sizes()
+        graph.resized.sizes = self._changed_sizes()
         return graph
 
     def _changed_sizes(self) -> dict[Tensor, Sizes]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from ..errors import Finding, ModelError
@@ -35,6 +35,17 @@ class Signature:
     subgraph: int = 0  # Index of the subgraph it runs.
 
 
+@dataclass
+class Resized:
+    """What is known of a graph whose inputs have other sizes than in the file."""
+
+    sizes: dict[Tensor, Sizes] = field(default_factory=dict)  # Of tensors that have others now.
+    # How operators were fitted, in the order of execution.
+    fits: list[tuple[Op, Fit]] = field(default_factory=list)
+    # Whether constants along an axis that is shorter now are cut to their first entries.
+    cut_tables: bool = False
+
+
 def _keep() -> None:
     """Nothing is given back: no file is behind the constants."""
 
@@ -57,12 +68,7 @@ class Graph:
         self.state: list[Tensor] = []
         # The content of variables before the first run, if it is not zero.
         self.contents: dict[Tensor, Array] = {}
-        # The sizes of tensors that are not those of the file, as the caller chose others.
-        self.sizes: dict[Tensor, Sizes] = {}
-        # How operators were fitted to these sizes, in the order of execution.
-        self.fits: list[tuple[Op, Fit]] = []
-        # Whether constants along an axis that is shorter now are cut to their first entries.
-        self.cut_tables = False
+        self.resized = Resized()
         # Operators found so far that cannot run on the device, with the reason.
         self.set_aside: dict[Op, Finding] = {}
         # Gives the shapes of the results of operators set aside.

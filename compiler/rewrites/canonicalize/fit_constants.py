@@ -57,9 +57,9 @@ def image_of(graph: Graph, op: Op) -> Tensor:
     """
     source = op.operand(0)
     one_pixel = source.shape[1:3] == (1, 1) and is_fixed(op, 1)
-    tensors = [source] if graph.sizes and one_pixel else []
+    tensors = [source] if graph.resized.sizes and one_pixel else []
     for tensor in tensors:
-        sizes = graph.sizes.get(tensor, ())[1:3]
+        sizes = graph.resized.sizes.get(tensor, ())[1:3]
         if any(map(is_changed, sizes)):
             return tensor if [in_file(size) for size in sizes] == op.integers(1) else source
         producers = graph.producers([tensor])
@@ -77,7 +77,7 @@ def _fitted(graph: Graph, op: Op) -> _New:
         if holder is not None:
             source, function = holder
             tensor = op.operand(source) if op.name not in RESIZES else image_of(graph, op)
-            sizes = graph.sizes.get(tensor)
+            sizes = graph.resized.sizes.get(tensor)
             if sizes is not None:
                 yield from function(op, sizes)
 
@@ -255,21 +255,22 @@ def _size_beside(graph: Graph, op: Op, place: int, filed: int) -> Size | None:
     If none has it, it may be that of an input of the model, as for the rows of a mask.
     """
     others = [tensor for tensor in op.reads if tensor.data is None]
-    known = [graph.sizes.get(tensor, ()) for tensor in others]
+    known = [graph.resized.sizes.get(tensor, ()) for tensor in others]
     aligned = [sizes[-place] for sizes in known if place <= len(sizes)]
     changed = [size for size in aligned if is_changed(size)]
     if changed:
         return max(changed, key=in_file)
     if any(place <= len(tensor.shape) and tensor.shape[-place] != 1 for tensor in others):
         return None
-    inputs = [size for tensor in graph.inputs for size in graph.sizes.get(tensor, ())]
+    inputs = [size for tensor in graph.inputs for size in graph.resized.sizes.get(tensor, ())]
     same = [size for size in inputs if is_changed(size) and in_file(size) == filed]
     return same[0] if same else None
 
 
 def _joined_tables(graph: Graph, op: Op) -> _New:
     """Constants joined to operands of other sizes; along a batch of one they are repeated."""
-    sizes = next(graph.sizes[tensor] for tensor in op.reads if tensor in graph.sizes)
+    known = graph.resized.sizes
+    sizes = next(known[tensor] for tensor in op.reads if tensor in known)
     joined = op.attrs.get("axis", 0) % len(sizes)
     for position, tensor in enumerate(op.inputs):
         if tensor is None or tensor.data is None:
@@ -293,7 +294,7 @@ def _cut(graph: Graph, op: Op, tensor: Tensor, content: Array, axis: int, size: 
         raise op.invalid(f"it {table}, too few entries for a size of {count}")
     if len([factor for factor in size if factor.changed]) > 1:
         raise unclear(op, f"{table} for several axes together")
-    if not graph.cut_tables:
+    if not graph.resized.cut_tables:
         raise op.invalid(
             f"it {table} for the size {in_file(size)}, which is {count} now; if the first {count} "
             f"entries are right, as those of positions and masks are, compile with --cut-tables"

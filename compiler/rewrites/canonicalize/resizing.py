@@ -46,9 +46,9 @@ class Resizing:
     """The sizes of one graph, operator by operator in the order of execution."""
 
     def __init__(self, graph: Graph) -> None:
-        self._graph, self._sizes = graph, graph.sizes
+        self._graph, self._sizes, self._fits = graph, graph.resized.sizes, graph.resized.fits
         self._chosen = [
-            size for sizes in graph.sizes.values() for size in sizes if is_changed(size)
+            size for sizes in self._sizes.values() for size in sizes if is_changed(size)
         ]
         # Tensors that have kept a batch of one, which the file reduces.
         self._raised: set[Tensor] = set()
@@ -88,7 +88,7 @@ class Resizing:
 
     def _apply(self, op: Op, fit: Callable[[Graph, Op], T]) -> T:
         """Change an operator, as copies of the graph are to be changed, too."""
-        self._graph.fits.append((op, fit))
+        self._fits.append((op, fit))
         return fit(self._graph, op)
 
     def _concerns(self, op: Op) -> bool:
@@ -97,7 +97,7 @@ class Resizing:
         return not self._sizes.keys().isdisjoint(reads)
 
     def _was_fitted(self, op: Op) -> bool:
-        return any(op is fitted for fitted, _ in self._graph.fits[-1:])
+        return any(op is fitted for fitted, _ in self._fits[-1:])
 
     def _align(self, op: Op) -> None:
         if op.name not in _BROADCAST:
@@ -131,7 +131,7 @@ class Resizing:
     def end(self) -> None:
         """ModelError if something was fitted, but an operator may do something else now."""
         self._sizes.clear()
-        if self._graph.fits and self._doubts:
+        if self._fits and self._doubts:
             raise self._doubts[0]
 
     def _keeps_batch(self, op: Op, sizes: Sizes) -> bool:
