@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.filesize import decimal
 
 from ...runtime.cache.folder import SHOWN_DIGITS, is_fingerprint
-from ...runtime.cache.housekeeping import Entry, entries, problems, prune
+from ...runtime.cache.housekeeping import Entry, check_empty, entries, problems, prune
 from ...runtime.remote import housekeeping, published
 from ...runtime.remote.keys import ANYONE, Trusted, fingerprint
 from ...runtime.remote.store import Store
@@ -81,12 +81,14 @@ def cache() -> None:
     """
 
 
-def _present(url: str) -> Store:
-    """The store at a URL (StoreError if nothing was ever published there)."""
-    store = Store(url)
-    if not any(map(is_fingerprint, store.names())):
+T = TypeVar("T")
+
+
+def _of_store(store: Store, found: Sequence[T]) -> Sequence[T]:
+    """What was found in a store (StoreError if nothing was ever published there)."""
+    if not found:
         published.check_store(store)
-    return store
+    return found
 
 
 @cache.command("list")
@@ -97,15 +99,16 @@ def list_command(cache: Path | str) -> None:
     columns: Sequence[Column] = ENTRIES
     found: Sequence[Any]
     if isinstance(cache, str):
-        store = _present(cache)
-        found = sorted(published.listed(store), key=lambda each: (each.published, each.path))
+        store = Store(cache)
+        listed = _of_store(store, published.listed(store))
+        found = sorted(listed, key=lambda each: (each.published, each.path))
         *first, last = _columns(store)
         columns = (*first, SIGNED, last)
     else:
         found = entries(cache)
     total = sum(entry.size for entry in found)
-    listed = Listing(f"{count_of(found)}, {decimal(total)}", columns, found, always=True)
-    Answer({"entries": listed, "bytes": total}).print()
+    title = f"{count_of(found)}, {decimal(total)}"
+    Answer({"entries": Listing(title, columns, found, always=True), "bytes": total}).print()
 
 
 @cache.command(short_help="Check every file in CACHE.")
@@ -122,16 +125,18 @@ def verify(cache: Path | str, trust: tuple[str, ...]) -> None:
     columns: Sequence[Column] = ENTRIES
     checked: list[tuple[Any, dict[str, list[str]]]]
     if isinstance(cache, str):
-        store, trusted = _present(cache), Trusted(trust or ANYONE)
+        store, trusted = Store(cache), Trusted(trust or ANYONE)
         columns, checked = _columns(store), []
-        for entry in published.entries(store):
+        for entry in _of_store(store, published.entries(store)):
             problem = housekeeping.problem(store, entry, trusted)
             checked.append((entry, {"problems": [problem] if problem else []}))
     elif trust:
         raise click.UsageError("--trust is for stores, given by a URL")
     else:
-        names = ("problems", "binary_problems")
-        checked = [(e, dict(zip(names, problems(e), strict=True))) for e in entries(cache)]
+        names, present = ("problems", "binary_problems"), entries(cache)
+        if not present:
+            check_empty(cache)
+        checked = [(e, dict(zip(names, problems(e), strict=True))) for e in present]
     damaged = [message for _, found in checked for message in found["problems"]]
     described = Listing("", columns, [entry for entry, _ in checked]).objects()
     said = [{**each, **found} for each, (_, found) in zip(described, checked, strict=True)]
@@ -184,7 +189,9 @@ def _remove(cache: Path | str, size: int) -> None:
     columns: Sequence[Column] = ENTRIES
     removed: Sequence[Any]
     if isinstance(cache, str):
-        store = _present(cache)
+        store = Store(cache)
+        if not any(map(is_fingerprint, store.names())):
+            published.check_store(store)
         columns, removed = _columns(store), housekeeping.prune(store, size)
         left, what = sum(record.size for record in published.listed(store)), count_of(removed)
     else:

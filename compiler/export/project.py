@@ -1,6 +1,5 @@
 """A compiled model as a folder of C99 that builds a library and a demo, or as one for browsers."""
 
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -13,33 +12,10 @@ from ...runtime.input_shapes import described_choices, signatures_of
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.printable import printable
 from ..errors import OptionError
+from .names import in_c_library, is_identifier
 from .tables import BACKENDS, header, tables
 from .web_page import UNKNOWN, Pictures, web_files
 from .weights import join_weights
-
-_IDENTIFIER = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,62}\Z")
-# Names that C or C++ keeps for itself.
-_KEYWORDS = frozenset(
-    [
-        *("alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool"),
-        *("break", "case", "catch", "char", "class", "compl", "concept", "const"),
-        *("const_cast", "constexpr", "continue", "decltype", "default", "delete", "do"),
-        *("double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false"),
-        *("float", "for", "friend", "goto", "if", "inline", "int", "long", "main", "mutable"),
-        *("namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or"),
-        *("or_eq", "private", "protected", "public", "register", "reinterpret_cast"),
-        *("requires", "restrict", "return", "short", "signed", "sizeof", "static"),
-        *("static_assert", "static_cast", "struct", "switch", "template", "this"),
-        *("thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union"),
-        *("unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor"),
-        "xor_eq",
-    ]
-)
-_TABLES = re.compile(
-    r"(s\d+_.*|"
-    r"(inputs|outputs|variables|variants|rules|spans|dispatches|persistent|embedded_weights)(_.*)?)\Z"
-)
-
 
 PROJECT = ("main.c", "CMakeLists.txt", "README.md")  # Files that name the model.
 # What each runtime in C needs, in words.
@@ -104,16 +80,16 @@ def export(
     """
     signed = [_signatures(variant) for variant in variants]
     reasons = unsupported([[variant.plan for variant in each] for each in signed])
-    if not _IDENTIFIER.match(name) or name in _KEYWORDS or _TABLES.match(name):
-        reasons.append(
-            f"{name!r} is no name for a C variable and its files: use up to 63 lower-case letters, "
-            "digits and underscores, other than a word of C or of the runtime"
-        )
     fitting = [key for key, target in BACKENDS.items() if target == variants[0].plan.target]
     chosen = backend or next(iter(fitting), "")
     if fitting and chosen not in fitting:
         reasons.append(f"{chosen} runs {BACKENDS[chosen]}, not {variants[0].plan.target}")
     web = chosen == "web"
+    if not is_identifier(name) or (not web and in_c_library(name)):
+        reasons.append(
+            f"{name!r} is no name for a C variable and its files: use up to 63 lower-case letters, "
+            "digits and underscores, other than a word of C, of its library or of the runtime"
+        )
     if web and (embed or len(variants) > 1):
         reasons.append("a project for browsers has one variant, and its weights in a file")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -71,6 +71,15 @@ def problems(entry: Entry) -> tuple[list[str], list[str]]:
     return fatal, binaries
 
 
+def check_empty(cache: Path) -> None:
+    """PlanError if a folder without variants holds other files, so that it is no cache."""
+    if any(not path.name.startswith(".") for path in _listed(cache)):
+        raise PlanError(
+            f"{cache} holds files, but no compiled model; give the folder of a cache, or compile a "
+            f"model into this one: tflgpu-compile MODEL -o {cache}"
+        )
+
+
 def prune(cache: Path, size: int) -> list[Entry]:
     """Remove the least recently used variants until the rest take at most `size` bytes.
 

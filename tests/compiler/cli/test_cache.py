@@ -72,6 +72,17 @@ def test_verify(cache: Path) -> None:
     assert sorted(len(entry["problems"]) for entry in found["entries"]) == [0, 0, 1]
 
 
+def test_what_is_no_cache_is_not_undamaged(cache: Path, tmp_path: Path) -> None:
+    """Nor is the folder of one model. One that was emptied is."""
+    (tmp_path / "notes").mkdir(mode=0o700)
+    (tmp_path / "notes" / "a.txt").touch()
+    for folder in (tmp_path / "notes", cache / OTHER):
+        result = invoke("cache", "verify", folder, code=1)
+        assert f"{folder} holds files, but no compiled model; give the" in result.stderr
+    invoke("cache", "clear", cache)
+    assert as_json("cache", "verify", cache) == {"ok": True, "entries": []}
+
+
 def test_a_damaged_plan_is_listed(cache: Path) -> None:
     (cache / OTHER / "b" / "plan.tflgpu").write_bytes(b"nothing")
     assert [entry["model"] for entry in as_json("cache", "list", cache)["entries"]] == [

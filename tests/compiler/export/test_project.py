@@ -157,6 +157,15 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["int", "main", "printf", "read", "math", "size_t", "va_arg"])
+def test_names_of_c_and_its_library_are_refused(tmp_path: Path, name: str) -> None:
+    made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
+    options = Options(device="gpu", fallback="none")
+    variant = read_variant(pipeline.write(pipeline.build(made.content, options), tmp_path / "c"))
+    with pytest.raises(OptionError, match=f"'{name}' is no name for a C variable and its files"):
+        export([variant], tmp_path / "project", name, True)
+
+
 def test_a_full_disk_keeps_nothing(tmp_path: Path) -> None:
     made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
     options = Options(device="gpu", fallback="none")

@@ -50,6 +50,24 @@ def test_list(url: str, folder: Path, key: Path) -> None:
     assert lines[0].startswith("1 compiled model, ") and "chain.tflite" in lines[2]
 
 
+def test_a_list_takes_the_index_alone(
+    local: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(folder, local)
+    looked: list[str] = []
+    names = Store.names
+
+    def listed_names(store: Store, path: str = "") -> list[str]:
+        looked.append(path)
+        return names(store, path)
+
+    monkeypatch.setattr(Store, "names", listed_names)
+    assert len(as_json("cache", "list", local.url)["entries"]) == 1
+    assert looked.count("") == 0
+    assert as_json("cache", "verify", local.url)["ok"]
+    assert looked.count("") == 1
+
+
 def test_empty(disk: Path, local: Store, folder: Path) -> None:
     """An address at which nothing was ever published is a wrong one."""
     url = disk.as_uri()
