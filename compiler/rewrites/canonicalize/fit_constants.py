@@ -28,7 +28,8 @@ RESIZES = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
 # Operators whose first operand is the shape of the result.
 TRANSPOSED = ("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE")
 
-_New = Iterator[tuple[int, Array | Sequence[int]]]  # Positions of operands with what they hold now.
+# Positions of operands with what they hold now, or with what is read in their place.
+_New = Iterator[tuple[int, Array | Sequence[int] | Tensor]]
 
 
 def fitted(graph: Graph, op: Op) -> dict[int, Tensor]:
@@ -36,10 +37,10 @@ def fitted(graph: Graph, op: Op) -> dict[int, Tensor]:
     found = {}
     for position, content in _fitted(graph, op):
         old = op.input(position)
-        if old is None:
+        if isinstance(content, Tensor):
+            found[position] = content
+        elif old is None:
             found[position] = constant(f"{op.output.name}/shape", np.asarray(content, "int32"))
-        elif old.variable:
-            found[position] = replace(old, shape=np.shape(content))
         elif not np.array_equal(op.constant(position), content):
             found[position] = constant(old.name, np.asarray(content, old.dtype))
     return found
@@ -210,7 +211,7 @@ def _states(op: Op, sizes: Sizes) -> _New:
     batch = sizes[batch_axis(op)]
     for position, state in enumerate(op.inputs if is_changed(batch) else ()):
         if state is not None and state.variable and state.shape[0] == in_file(batch):
-            yield position, np.empty((by_now(batch), *state.shape[1:]))
+            yield position, replace(state, shape=(by_now(batch), *state.shape[1:]))
 
 
 # Operators that hold sizes or places of the operand at a position.
