@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from .devices import Profile
 from .language.language import GLSL, OPENCL, VULKAN, WGSL, Language
 
-# The language kernels are generated in, by the option `target`.
-#
-# Metal's kernels are translated from Vulkan's.
+# The language kernels are generated in, by the option `target`. Metal's kernels are translated from
+# Vulkan's.
 SOURCE_LANGUAGES = {"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN, "wgsl": WGSL}
 
 

@@ -29,7 +29,6 @@ _TAKEN_BACK = {
     "OPENBLAS_MAIN_FREE": "1",
 }
 # The variable with which PoCL keeps each of its threads on a processor, the first on the first.
-#
 # Linux often wakes two of them on one processor and leaves them there, for a hundred runs and more,
 # since none waits for long.
 _AFFINITY = "POCL_AFFINITY"

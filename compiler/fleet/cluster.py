@@ -33,10 +33,9 @@ SETTINGS = {
     "distributed.admin.large-graph-warning-threshold": "1 TB",
     "distributed.deploy.lost-worker-timeout": "8s",
 }
-# How often a task is given to the scheduler, which by itself tries again when workers die.
-#
-# Dask does so three times. A task is also blamed for what another one on its worker has done, and
-# so it is for whatever kills workers; a run survives ten such deaths wherever they happen.
+# How often a task is given to the scheduler, which by itself tries again when workers die. Dask
+# does so three times. A task is also blamed for what another one on its worker has done, and so it
+# is for whatever kills workers; a run survives ten such deaths wherever they happen.
 ATTEMPTS = 3
 # What the result of a task is if its worker was lost, and the next one, too.
 LOST = (KilledWorker, futures.CancelledError)

@@ -42,7 +42,6 @@ class Row:
     findings: tuple[Annotated[Mapping[str, Any], Form("finding", _is_finding)], ...]
     error: str
     # Of a failure that another attempt would only repeat: the version of LiteRT that had a say.
-    #
     # Empty for others, such as for want of memory.
     litert: str
     seconds: float  # Time of the compilation, whenever that was.

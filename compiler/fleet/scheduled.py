@@ -23,9 +23,8 @@ from .workers import Failed, Written, all_written
 
 # Of addresses of schedulers; the last is that of one in this process.
 PROTOCOLS = ("tcp", "tls", "inproc")
-# Batches under way for each thread of a worker: one that runs, and those that wait for it.
-#
-# They last while this process is busy writing what others have compiled.
+# Batches under way for each thread of a worker: one that runs, and those that wait for it. They
+# last while this process is busy writing what others have compiled.
 PER_WORKER = 4
 
 

@@ -20,9 +20,8 @@ from ..tflite_schema import DENSE, SPARSE
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
 
-# Flat indices into the decoded tensor, 8 bytes each.
-#
-# Temporary arrays of them count towards the bytes copied.
+# Flat indices into the decoded tensor, 8 bytes each. Temporary arrays of them count towards the
+# bytes copied.
 Positions = NDArray[np.int64]
 
 _INDEX_TABLES = {1: tflite.Int32Vector, 2: tflite.Uint16Vector, 3: tflite.Uint8Vector}

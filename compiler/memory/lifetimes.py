@@ -9,9 +9,8 @@ from ..ops.litert_part import LITERT, host_only
 from ..sizing.sizes import SizedOp
 from .aliases import Aliases
 
-# First and last dispatch that touch each group, by its root.
-#
-# Inputs are alive from -1 on, before dispatch 0; outputs until the number of dispatches.
+# First and last dispatch that touch each group, by its root. Inputs are alive from -1 on, before
+# dispatch 0; outputs until the number of dispatches.
 Spans = dict[Tensor, tuple[int, int]]
 
 

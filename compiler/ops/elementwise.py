@@ -24,10 +24,9 @@ from .base.storage import FLOATS, bhwc, kernel_dtype, slice_count
 from .base.traits import Permutable, RangeOf, Traits
 from .row_slices import no_long_rows, no_row_slices
 
-# Computes an operator from the functions it may call, its operands, and attributes as keywords.
-#
-# The functions are those of `numpy_functions`, which are of arrays, or of `KernelFunctions` in
-# codegen, which are of expressions; arithmetic and comparisons are Python's operators.
+# Computes an operator from the functions it may call, its operands, and attributes as keywords. The
+# functions are those of `numpy_functions`, which are of arrays, or of `KernelFunctions` in codegen,
+# which are of expressions; arithmetic and comparisons are Python's operators.
 Formula = Callable[..., Any]
 
 

@@ -8,12 +8,10 @@ from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch
 
-# The operator that the others become.
-#
-# Operands: boxes [n, 4], scores [n] or [classes, n], the maximum number of boxes to keep, and
-# limits [3]: the overlap and score thresholds, and sigma of soft suppression (0: hard). Outputs:
-# indices of the boxes kept, their scores, how many were kept, and the scores left over, which are
-# scratch memory. Each class is suppressed on its own.
+# The operator that the others become. Operands: boxes [n, 4], scores [n] or [classes, n], the
+# maximum number of boxes to keep, and limits [3]: the overlap and score thresholds, and sigma of
+# soft suppression (0: hard). Outputs: indices of the boxes kept, their scores, how many were kept,
+# and the scores left over, which are scratch memory. Each class is suppressed on its own.
 SUPPRESS = "tflgpu.suppress"
 
 

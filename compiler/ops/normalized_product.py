@@ -26,11 +26,9 @@ from .base.tile import TileShape
 from .weights import bias_slices
 
 NAME = "tflgpu.normalized_product"
-# Elements of rows, once for each slice of outputs, that work-items of a GPU may read again.
-#
-# They come from caches at some 25 GB/s on a phone, where a launch takes some 30 us; reckoned, and
-# on an NVIDIA H100 without effect on a run. Work-items of processors compute more outputs of a row
-# each.
+# Elements of rows, once for each slice of outputs, that work-items of a GPU may read again. They
+# come from caches at some 25 GB/s on a phone, where a launch takes some 30 us; reckoned, and on an
+# NVIDIA H100 without effect on a run. Work-items of processors compute more outputs of a row each.
 MOST_READ_AGAIN = 1 << 18
 
 

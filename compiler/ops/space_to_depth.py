@@ -33,9 +33,8 @@ class Source:
 
 
 # The `Source` of the output element at (batch, row, column, channel), which are expressions of
-# kernels or arrays.
-#
-# The last argument is the unit of channel coordinates, in channels: 1, or a whole slice.
+# kernels or arrays. The last argument is the unit of channel coordinates, in channels: 1, or a
+# whole slice.
 Find = Callable[[Op, Any, int], Source]
 
 

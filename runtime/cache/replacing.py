@@ -17,7 +17,6 @@ ATTEMPTS = 100
 PAUSE = 0.001  # Seconds of the first pause; each is longer than the one before by as much.
 
 # What happens while a process that prunes the cache removes the model's folder, with its locks.
-#
 # Taking a lock creates that folder; it fails with EEXIST if the folder is there and then is not.
 REMOVED_MEANWHILE = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
 

@@ -5,7 +5,6 @@ from math import prod
 from .records import PlacedTensor, Plan, Region, TensorInfo
 
 # Each dtype that a row-major tensor on the device may have, and the dtype of its stored elements.
-#
 # Integers of 8 bits stay as they are; in GLSL, whose buffers have no bytes, four share a word.
 # Other integers have 32 bits because GLSL ES has none of 16 or 64 bits.
 DEVICE_TYPES = {

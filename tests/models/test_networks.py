@@ -47,7 +47,6 @@ BENCHMARKS = {
 }
 
 # Networks whose sums nearly cancel, and the tolerance for languages that round every product.
-#
 # OpenCL C multiplies and adds with one rounding, as LiteRT does; GLSL ES 3.1 has no such
 # instruction. For the mask of the first network, LiteRT itself differs as much from a float64
 # computation. In the second, inner tensors differ but not the outputs: one kernel computes squeeze

@@ -23,9 +23,8 @@ _DIFFERENCES = [
     " ".join((factor, _POWER, *number * [_PART], _SIGN))
     for number, factor in enumerate(_FACTORS, start=1)
 ]
-# The error function by Abramowitz and Stegun's formula 7.1.26, accurate to 1.5e-7.
-#
-# onnx2tf writes it this way because LiteRT has no operator for it.
+# The error function by Abramowitz and Stegun's formula 7.1.26, accurate to 1.5e-7. onnx2tf writes
+# it this way because LiteRT has no operator for it.
 ERROR_FUNCTION = " + ".join((*reversed(_DIFFERENCES), f"1 {_SIGN}"))
 
 # Operator and attributes by polynomial: its sorted terms, with coefficients to four digits.

@@ -16,9 +16,8 @@ class Compiler:
     description: str
     chip: str  # The GPU that it compiles for, by its own name for it.
     target: str  # The target whose kernels it takes.
-    # What it makes of kernels, by name.
-    #
-    # ToolError if it is not installed, with a line on how to install it, or if it fails.
+    # What it makes of kernels, by name. ToolError if it is not installed, with a line on how to
+    # install it, or if it fails.
     compile: Callable[[Mapping[str, Module]], dict[str, MachineCode]]
 
 
