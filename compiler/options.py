@@ -21,7 +21,6 @@ ALL = ("all",)  # As the signatures to compile: all that the model has.
 # Targets whose kernels neither tflgpu's own runtime nor the exported one runs.
 FOR_OTHER_RUNTIMES: tuple[TargetName, ...] = ("vulkan", "metal")
 
-
 _OPERATORS = "operators by name or index, such as ('TOPK_V2', 3)"
 # What to give for an option that does not have the form of its type hint.
 _FORMS = {

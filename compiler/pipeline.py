@@ -54,7 +54,6 @@ from .telling import Progress, silent, tell
 # Called with "read" or the name of a rewrite, and the graph after it.
 Observer = Callable[[str, Graph], None]
 
-
 # Operators that LiteRT runs because their kernels do not fit the device, by index.
 Unfit = Mapping[int, Finding]
 

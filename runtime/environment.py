@@ -35,7 +35,6 @@ _AFFINITY = "POCL_AFFINITY"
 # The variable that names the folder in which PoCL compiles, without which it has no devices.
 _FOLDER = "POCL_CACHE_DIR"
 
-
 _LOCK = threading.Lock()
 _added: set[str] = set()  # What is to be taken back.
 _blocks = 0

@@ -123,7 +123,6 @@ ATTACHED = (
     Attached("wgsl", ""),
 )
 
-
 # The fixture of the device that runs a target's kernels.
 DEVICE_OF = {"glsl": "opengl_device", "wgsl": "webgpu_device"}
 

@@ -24,7 +24,6 @@ from .whole_file import check_folders, write_whole
 # other programs.
 MAX_THREADS = 256
 
-
 # The options for how long is measured and beside what, which a command gets as `measuring`.
 measuring_options = record_options(
     Measuring,

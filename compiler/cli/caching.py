@@ -26,7 +26,6 @@ user_cache_argument = click.argument(
     "cache", metavar="[CACHE]", type=CachePlace(), default=user_cache
 )
 
-
 # Of compiled models in a folder.
 ENTRIES = (
     Column("path", value=attrgetter("folder")),

@@ -215,7 +215,6 @@ model_option = click.option(
     "list` prints them; required if the cache contains several models.",
 )
 
-
 attached_option = click.option(
     "--device",
     type=DeviceName(profile=False),
@@ -223,7 +222,6 @@ attached_option = click.option(
     show_default=True,
     help="Part of a device's name as `tflgpu devices` prints it.",
 )
-
 
 scheduler_option = click.option(
     "--scheduler",

@@ -19,7 +19,6 @@ from .tracing import types_listing
 
 SHOWN_RECORDS = 30  # Most things found in a picture that are printed.
 
-
 PARTS = (
     Column("file", "part"),
     Column("operators", "operators", attrgetter("label"), operators_of),

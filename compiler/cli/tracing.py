@@ -12,7 +12,6 @@ from .whole_file import write_whole
 
 TYPES = 15  # Most operator types that are printed.
 
-
 trace_option = click.option(
     "--trace",
     "trace_file",

@@ -27,18 +27,15 @@ RUNTIME = (
     *("images/tflgpu_images.h", "images/tflgpu_images.c"),
 )
 
-
 _ASSET = (
     f"Put `{WEIGHTS}` into the app's assets, uncompressed, and pass the asset's memory as\n"
     "`tflgpu_options.weights`.\n"
 )
 
-
 _SIGNATURES = """
 `tflgpu_open` loads the first of these signatures, `tflgpu_signature` another, on the same weights
 and variables.
 """
-
 
 _WEBGPU = """\
 

@@ -24,7 +24,6 @@ from .other_formats import described
 
 CHUNK = 1 << 20  # Bytes of a file that are read at once.
 
-
 Model = str | os.PathLike[str] | bytes  # The path of a model file, or its content.
 
 

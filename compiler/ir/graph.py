@@ -15,7 +15,6 @@ from .text import graph_text, to_text
 # The shape that LiteRT computes for a tensor; None if it is known only while the model runs.
 LitertShape = Callable[[Tensor], Shape | None]
 
-
 # Changes an operator, of this graph or of a copy, such that it fits other sizes.
 Fit = Callable[["Graph", Op], object]
 

@@ -39,7 +39,6 @@ WORD = re.compile(r"[\w./:;+-]*\w")  # A name that needs no quotes.
 _LITERALS = ("None", "True", "False", "inf", "nan")  # Words that mean something else than a text.
 SHOWN = 16  # Most elements of a constant whose content is printed.
 
-
 Naming = Callable[[Tensor], str]
 
 

@@ -13,7 +13,6 @@ from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, def
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
-
 # A sum whose second operand has fewer channels and is zero past the last.
 ADD_PADDED = "tflgpu.add_padded"
 

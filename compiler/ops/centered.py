@@ -90,7 +90,6 @@ define(
     "QUANTIZE x -> y", same_as_first, dtypes=ANY, versions=3, note="of floats, or to another scale"
 )
 
-
 RESCALE_INTEGERS = "tflgpu.rescale_integers"
 
 

@@ -107,7 +107,6 @@ define(
     note="becomes SELECT_V2 with a constant mask; LiteRT misplaces truth values",
 )
 
-
 EXPERT_OPERANDS = 7  # Operands of moe's float32 variant; the int8 one has more.
 # Its supported activations, and whether each is the tanh approximation of GELU.
 EXPERT_ACTIVATIONS = {"gelu": False, "gelu_tanh": True}

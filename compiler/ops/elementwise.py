@@ -123,7 +123,6 @@ def _keeps_axes(op: Op) -> bool:
 
 ELEMENTWISE: dict[str, Elementwise] = {}
 
-
 # The elements of a row from which on one loop over it pays, though it is less than a slice.
 SHORTEST = 6
 

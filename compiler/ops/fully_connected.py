@@ -198,7 +198,6 @@ define(
     traits=Traits(weights=Weights(0, input_axis=1, summed_axes=(1,))),
 )
 
-
 OF_BLOCKS = "tflgpu.fully_connected_blocks"
 
 

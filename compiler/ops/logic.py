@@ -13,7 +13,6 @@ from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, def
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
 
-
 # By the end of the option comparison_direction, TFLite's operator, and the function.
 DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
     "EQ": ("EQUAL", np.equal),
@@ -23,7 +22,6 @@ DIRECTIONS: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
     "GT": ("GREATER", np.greater),
     "GE": ("GREATER_EQUAL", np.greater_equal),
 }
-
 
 _SMALL = "plain int8, uint8 and int16 are compared as int32"
 

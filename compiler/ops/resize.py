@@ -138,7 +138,6 @@ define(
     (row_major("resampler", _build_resampler),),
 )
 
-
 NEAREST = "tflgpu.resize_bilinear_integers"
 FIXED_POINT = "tflgpu.resize_bilinear_fixed_point"
 

@@ -27,7 +27,6 @@ _PRODUCTS = "becomes products with constant matrices"  # The start of notes in t
 # A rotation spreads outliers before a row is quantized.
 define("aeq.hadamard_rotation x -> y", _infer_rotation, note=_PRODUCTS)
 
-
 # Operators from complex to real tensors. No kernel handles complex numbers: real and imaginary
 # parts become separate tensors.
 PARTS_OF_TRANSFORMS = ("COMPLEX_ABS", "IMAG", "REAL")

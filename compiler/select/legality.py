@@ -26,7 +26,6 @@ _ADVICE_BY_TYPE = {
     "float64": "convert the model with float32",
 }
 
-
 MORE_BUFFERS = "if the device has more, choose a profile with a larger max_arguments"
 
 

@@ -23,7 +23,6 @@ from .module import KernelSet, interpreter_module, kernel_options
 
 Shape = tuple[int, ...]
 
-
 # Shape and dtype of each input, and of each output: None for a shape known only in a run.
 Interface = tuple[list[tuple[Shape, str]], list[tuple[Shape | None, str]]]
 

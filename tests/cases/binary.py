@@ -10,9 +10,7 @@ from .case import ACTIVATIONS, Case
 
 BINARY = ("ADD", "DIV", "MAXIMUM", "MINIMUM", "MUL", "SQUARED_DIFFERENCE", "SUB")
 
-
 FUSING = ("ADD", "DIV", "MUL", "SUB")  # Binary operators with a fused activation in their options.
-
 
 # Pairs of shapes of the operands of a binary operator.
 BROADCASTS: tuple[tuple[Shape, Shape], ...] = (
@@ -34,7 +32,6 @@ BROADCASTS: tuple[tuple[Shape, Shape], ...] = (
     ((11, 16), (16,)),
     ((5, 7, 3), (7, 1)),
 )
-
 
 # So many of them are tried with every operator; which one it is matters little to the rest.
 FIRST_BROADCASTS = 5

@@ -19,7 +19,6 @@ BROADCASTS = (
     ((7, 2, 3, 1, 5), (2, 3, 5, 1)),
 )
 
-
 COMPARISONS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")
 
 

@@ -9,9 +9,7 @@ from .case import Case
 
 SPECIAL = (np.nan, -3.5, -0.5, 0.0, 0.25, 1.0, 2.5, 7.0, 8.0)
 
-
 ZERO = known(np.array(0.0, np.float32))
-
 
 ONE = known(np.array(1.0, np.float32))
 

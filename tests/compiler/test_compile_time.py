@@ -11,7 +11,6 @@ pytestmark = pytest.mark.slow
 
 SECONDS_PER_OPERATOR = 6e-3  # 10,000 operators in a minute.
 
-
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 
 

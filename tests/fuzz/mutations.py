@@ -169,7 +169,6 @@ MUTATIONS: Sequence[Mutation] = (
     *(change_operator, change_quantization, change_name, change_variable, change_interface),
 )
 
-
 Mutations = tuple[tuple[int, int], ...]  # Mutations, each as its place in `MUTATIONS` and a seed.
 
 

@@ -12,7 +12,6 @@ from .operators import file_of, graph_of
 # Names of the outputs, separated by blanks; of the inputs; of the operator.
 Line = tuple[str, Sequence[str], str]
 
-
 SHAPE = (1, 5, 7, 11)
 
 

@@ -11,7 +11,6 @@ from tflgpu.runtime import Session
 
 Opener = Callable[..., Session]  # Called with the path of a model, and `keep_intermediates`.
 
-
 OPENGL = {
     *("mobilenet_v1/mobilenet_v1_0.25_224_1_default_1", "bodypix/body-pix-float-050-8"),
     *("mediapipe_hand/palm_detection", "mediapipe_pose/pose_landmark_lite"),

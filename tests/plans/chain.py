@@ -30,13 +30,10 @@ from tflgpu.runtime.plan.seal import sealed
 
 LENGTH = 13
 
-
 SIZE = 4 * LENGTH
-
 
 # Of the second tensor in the arena, and of the second constant; devices want multiples of 128.
 OFFSET = 512
-
 
 ADD = """// y = a + b
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -46,7 +43,6 @@ void add(__global const float* restrict a, __global const float* restrict b,
     y[i] = a[i] + b[i];
 }
 """
-
 
 SCALE = """// y = FACTOR * x * weights
 #define FACTOR 2.0f
@@ -58,7 +54,6 @@ void scale(__global const float* restrict x, __global const float* restrict weig
 }
 #undef FACTOR
 """
-
 
 # FACTOR means something else here than in SCALE, as it may: each file undefines what it defines.
 SUBTRACT = """// y = FACTOR * a - b

@@ -14,7 +14,6 @@ import tflgpu
 
 FOLDERS = ("compiler", "litert", "runtime", "templates")
 
-
 # Folders and loose modules in the order of the data: each may import those before it.
 STAGES = {
     "compiler": (
@@ -64,7 +63,6 @@ STAGES = {
     ),
 }
 
-
 # What of the other packages each part may import besides; the longest key that fits counts.
 OUTSIDE = {
     "templates": (),
@@ -102,7 +100,6 @@ OUTSIDE = {
     "litert": ("compiler", "runtime"),
 }
 
-
 # Libraries that only these parts may import.
 RESERVED = {
     "jinja2": ("compiler.codegen", "compiler.report"),
@@ -115,7 +112,6 @@ RESERVED = {
     "fsspec": ("runtime.remote.store",),
     "cryptography": ("runtime.remote.keys",),
 }
-
 
 NOT_AT_RUN_TIME = (
     *("jinja2", "tflite", "click", "rich", "pyopencl", "moderngl", "wgpu"),

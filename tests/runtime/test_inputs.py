@@ -117,7 +117,6 @@ BYTES = (TensorInfo("x", (2,), "int8"),)
 TWO = (TensorInfo("a", (2,), "float32"), TensorInfo("b", (3, 1), "uint8"))
 SINGLES = np.ones((2, 3), np.float32)
 
-
 BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
     "double": (
         ONE,

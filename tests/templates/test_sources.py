@@ -33,7 +33,6 @@ WEIGHTS = (w(7, 3, 3, 3), w(7))
 # test_operators.py they all run.
 LOOKED_AT = 16
 
-
 CHECKED = 4  # Of an operator's cases every fourth is checked as OpenCL of GPUs.
 # Operators are checked in so many parts; validators take longer to start than to check one.
 PARTS = 8

@@ -54,7 +54,6 @@ NIBBLES = Whole("byte", "load_nibbles", "", "", repeats_index=True)
 # Integers of 16 bits; in GLSL a slice is two unsigned integers with two lanes each.
 SHORTS = Whole("short", "load_shorts", "short_lane", "store_shorts")
 
-
 ENTRIES = 256
 
 

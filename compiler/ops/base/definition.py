@@ -26,7 +26,6 @@ Reference = Callable[..., Any]
 # Why something is impossible for an operator on a target; None if it is possible.
 Reason = Callable[[Op, Target], str | None]
 
-
 # The launches that compute an operator; empty if the result is a view of the input.
 Build = Callable[[Op, Target], Launch | Sequence[Launch]]
 

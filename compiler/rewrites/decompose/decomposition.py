@@ -136,7 +136,6 @@ Decompose = Callable[[Decomposition], Results | str]
 
 DECOMPOSITIONS: dict[str, Decompose] = {}
 
-
 D = TypeVar("D", bound=Decompose)
 
 

@@ -23,7 +23,6 @@ _FLOATS = (np.nan, -np.inf, -3e38, -2.5, -0.5, 0.0, 1e-3, 1.0, 7.0, np.inf)
 _INTEGERS = (-100, -3, -1, 0, 1, 2, 99)
 _TRUTHS = (0, 1)
 
-
 SHORTEST = 64  # Fewest values of a block.
 LONGEST = 256  # Most values of a block; in between, a block has four times the values kept of it.
 LISTS = 4  # Lists merged at once.

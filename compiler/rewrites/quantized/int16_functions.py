@@ -128,7 +128,6 @@ INT16_FUNCTIONS = {
     "TANH": Int16Function(lambda x: tanh(saturated(x)), (1.0, 2.0), tanh_by_lines),
 }
 
-
 COUNT = 512
 LEAST, MOST = INTEGERS["int16"]
 

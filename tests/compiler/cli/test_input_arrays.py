@@ -15,7 +15,6 @@ from tflgpu.runtime import InputError, TensorInfo
 
 ONE = (TensorInfo("x", (1, 5, 7, 3), "float32"),)
 
-
 TWO = (*ONE, TensorInfo("a=b", (11,), "float32"))
 
 

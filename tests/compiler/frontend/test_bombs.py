@@ -117,7 +117,6 @@ BOMBS: tuple[Callable[[], bytes], ...] = (
     a_flexbuffer_that_unfolds,
 )
 
-
 # A child process tells its own peak of memory; LiteRT and pytest are not in it.
 CHILD = """
 import resource, sys

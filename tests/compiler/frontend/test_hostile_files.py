@@ -84,7 +84,6 @@ FLIPS = st.lists(
     max_size=12,
 )
 
-
 NETWORK = DIGITS_MODEL.read_bytes()
 
 

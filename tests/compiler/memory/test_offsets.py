@@ -12,11 +12,9 @@ from tflgpu.compiler.memory.offsets import Interval, Layout, plan_memory
 
 ALIGNMENT = 64
 
-
 lifetimes = st.tuples(st.integers(0, 23), st.integers(0, 11), st.integers(0, 4 * 1013)).map(
     lambda drawn: Interval(drawn[2], drawn[0], drawn[0] + drawn[1])
 )
-
 
 interval_lists = st.lists(lifetimes, max_size=29)
 

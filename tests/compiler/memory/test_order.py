@@ -18,7 +18,6 @@ from tflgpu.compiler.sizing.sizes import SizedOp
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 
-
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 
 

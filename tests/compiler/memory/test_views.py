@@ -14,7 +14,6 @@ from tflgpu.runtime.plan.records import Region
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 
-
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 
 
@@ -103,7 +102,6 @@ def copies(value: Value | list[Value]) -> list[str]:
 
 
 WITHOUT_GAPS = (whole_slices(), nested(), heads(), split_channels(), split_rows())
-
 
 WITH_GAPS = (
     *(nested(3), heads(3), beside(1), stacked(), split_channels(3)),

@@ -26,7 +26,6 @@ CUSTOM = {
     "moe",
 }
 
-
 # By test file below tests/compiler, the operators whose graphs a case cannot hold.
 ELSEWHERE = {
     "frontend/test_sparsity.py": ["DENSIFY"],

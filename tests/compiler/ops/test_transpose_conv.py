@@ -13,7 +13,6 @@ CASES = [
     case for name in ("TRANSPOSE_CONV", "Convolution2DTransposeBias") for case in families()[name]
 ]
 
-
 ATTRS = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
 
 

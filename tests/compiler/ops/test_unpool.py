@@ -16,7 +16,6 @@ from tflgpu.compiler.ir import Op, Tensor
 
 Array = NDArray[Any]
 
-
 SHAPE = (2, 7, 9, 5)
 
 

@@ -20,48 +20,33 @@ def templates(value: Value, profile: str) -> list[str]:
 
 FEW_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(1, 3, 3, 32), w(1), **window())
 
-
 FEW_OUTPUTS_OF_MANY = call("CONV_2D", pooled(1, 32, 37, 32), w(1, 3, 3, 32), w(1), **window())
-
 
 MORE_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(4, 3, 3, 32), w(4), **window())
 
-
 MANY_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(5, 3, 3, 32), w(5), **window())
-
 
 SQUARES = call("CONV_2D", pooled(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
 
-
 FROM_ROWS = call("CONV_2D", x(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
-
 
 FEW_SQUARES = call("CONV_2D", pooled(1, 8, 16, 8), w(8, 3, 3, 8), w(8), **window())
 
-
 EMPTY_SQUARES = call("CONV_2D", pooled(1, 1, 99, 8), w(8, 3, 3, 8), w(8), **window())
-
 
 STRIDE = call("CONV_2D", pooled(1, 32, 32, 8), w(8, 3, 3, 8), w(8), **window("SAME", (2, 2)))
 
-
 TOO_DEEP = call("CONV_2D", pooled(1, 13, 17, 400), w(8, 3, 3, 400), w(8), **window())
-
 
 DEEP = call("CONV_2D", pooled(1, 21, 24, 64), w(64, 3, 3, 64), w(64), **window())
 
-
 MORE_WEIGHTS = call("CONV_2D", pooled(1, 21, 20, 64), w(64, 3, 3, 64), w(64), **window())
-
 
 STEPS = ["winograd_input", "winograd_product", "winograd_output"]
 
-
 FIRST_LAYER = call("CONV_2D", x(1, 17, 19, 3), w(32, 3, 3, 3), w(32), **window("SAME", (2, 2)))
 
-
 ONE_VECTOR = call("FULLY_CONNECTED", pooled(1, 1, 1, 128), w(9, 128), w(9))
-
 
 ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
 
@@ -73,76 +58,53 @@ def layer(rows: Value, outputs: int, inputs: int) -> Value:
 # Weights of 344 inputs fill up slices; that is no reason to read rows.
 RAGGED_BYTES = layer(layer(xq(1, 64), 344, 64), 1376, 344)
 
-
 MEAN = call("MEAN", pooled(1, 9, 11, 32), ints(1, 2), keep_dims=True)
-
 
 MEAN_OF_FEW = call("MEAN", pooled(1, 3, 5, 32), ints(1, 2), keep_dims=True)
 
-
 SOFTMAX = call("SOFTMAX", x(3, 1001), beta=1.0)
-
 
 ACROSS_ROWS = transpose(
     call("SOFTMAX", transpose(x(2, 3, 5, 2, 32), 0, 4, 2, 3, 1), beta=1.0), 0, 4, 2, 3, 1
 )
 
-
 SUMS_ACROSS_ROWS = call("SUM", x(2, 3, 5, 2, 32), ints(1, 3), keep_dims=True)
-
 
 SUMS_OF_RAGGED_ROWS = call("SUM", x(2, 3, 5, 2, 33), ints(1, 3), keep_dims=True)
 
-
 PRODUCT = call("BATCH_MATMUL", x(4, 9, 16), x(4, 16, 32))
-
 
 TRANSPOSED = call("BATCH_MATMUL", x(4, 9, 16), x(4, 32, 16), adj_y=True)
 FEW_TRANSPOSED = call("BATCH_MATMUL", x(4, 3, 16), x(4, 32, 16), adj_y=True)
 
-
 FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
-
 
 FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
 SINGLE_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 3))
 
-
 WHOLE_ROWS = transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4)
-
 
 IMAGE = transpose(x(1, 3, 5, 32), 0, 2, 3, 1)
 
-
 SUMS_OF_ROWS = call("SUM", x(1, 3, 5, 2, 37), ints(0, 4), keep_dims=True)
-
 
 SUMS_OF_SEVERAL_ROWS = call("SUM", x(2, 3, 5, 2, 32), ints(2, 3, 4), keep_dims=True)
 
-
 SUMS_OF_SEVERAL_RAGGED_ROWS = call("SUM", x(2, 3, 5, 2, 33), ints(3, 4), keep_dims=True)
-
 
 SIDES = known(np.array([(0, 0)] * 4 + [(2, 1)], np.int32))
 
-
 LONGER_ROWS = call("PAD", x(1, 2, 2, 3, 37), SIDES)
-
 
 WIDE_IMAGE = transpose(x(1, 5, 5, 32), 0, 2, 3, 1)
 
-
 SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 32), x(3, 1, 5, 2, 1)))
-
 
 RAGGED_SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 37), x(3, 1, 5, 2, 1)))
 
-
 ROWS_OF_THREE = call("SIN", x(3, 1, 5, 2, 3))
 
-
 SHORT_SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 7), x(3, 1, 5, 2, 1)))
-
 
 TOP, _ = largest(x(2, 4000), 10)
 

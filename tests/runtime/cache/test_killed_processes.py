@@ -19,9 +19,7 @@ from tflgpu.runtime.cache.variant import read_variant
 
 KILLS_WHILE_COMPILING = 40
 
-
 KILLS_WHILE_LOADING = 10
-
 
 SECONDS_TO_END = 60
 

@@ -23,9 +23,7 @@ from tflgpu.runtime.plan.storage import DEVICE_TYPES
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=7)
 
-
 sizes = st.integers(0, 1 << 38)
-
 
 names = st.lists(text, max_size=3, unique=True)
 

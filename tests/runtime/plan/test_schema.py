@@ -78,7 +78,6 @@ EXTREMES = replace(
     memory=Memory(1, 2, (1 << 64) - 1),
 )
 
-
 PLANS = {"complete": complete(), "extremes": EXTREMES}
 
 

@@ -224,7 +224,6 @@ def test_digests_have_32_bytes() -> None:
 
 PLAN, MERGED = chain().plan, complete()
 
-
 # What a plan states beside its dispatches, and does not follow from them.
 DECLARED = {
     "needs": (

@@ -25,7 +25,6 @@ TRANSPOSED = [
     *(3, 5, -12, -10, 4, 4, 12, -11, -5, 18, 0, -3, 0, 4, 10, -9, -6, 6),
 ]
 
-
 ONE_GROUP = {"feature_group_count": 1, "batch_group_count": 1}
 
 

@@ -33,7 +33,6 @@ CONTENTS = {
     "axes": [1, 2],
 }
 
-
 BYTES = Whole(8, -128)
 TARGET = Target(profile("gpu"))
 
