@@ -55,6 +55,10 @@ def has_batch(size: Size) -> bool:
     return any(map(is_batch, size))
 
 
+def is_batch_alone(size: Size) -> bool:
+    return bool(size) and all(map(is_batch, size))
+
+
 def regroup(sizes: Sizes, wanted: Sequence[int]) -> Sizes | None:
     """The sizes of the elements in another shape of the file; None if a change would be split."""
     left = _joined(sizes)

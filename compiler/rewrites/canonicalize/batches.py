@@ -9,6 +9,10 @@ A product of two computed matrices becomes one for each entry:
 
 y[m, n] = FULLY_CONNECTED(x[m, k], w[n, k])
 becomes   p[b, m, n] = BATCH_MATMUL(x[b, m, k], w[b, n, k])   y[b * m, n] = RESHAPE(p)
+
+A batch of one is moved by a RESHAPE, as to take the steps of a sequence one by one and back:
+
+y[t, 1, c] = RESHAPE(x[1, t, c])   becomes   y[t, b, c] = TRANSPOSE(x[b, t, c])
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +20,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...ir import Graph, Op, Shape, Tensor, constant
-from ...ir.sizes import Factor, Size, Sizes, by_now, in_file, is_batch, regroup
+from ...ir.sizes import Factor, Size, Sizes, by_now, in_file, is_batch, is_batch_alone, regroup
 from ...ops.base.definition import activation_of
 
 
@@ -50,6 +54,41 @@ def separate(graph: Graph, op: Op, shapes: Sequence[Shape]) -> Op:
         view(graph, product, position, shape)
     graph.add(Op("RESHAPE", (products, wanted), op.outputs, index=op.index, origins=op.origins))
     return product
+
+
+# Operators that take entries from an axis, or turn it round.
+_TAKING = ("GATHER", "REVERSE_V2", "SLICE", "SPLIT", "SPLIT_V", "STRIDED_SLICE", "UNPACK")
+
+
+def moved(graph: Graph, op: Op, known: Callable[[Tensor], Sizes]) -> list[int] | None:
+    """The order of axes that a RESHAPE stands for; None if it stands for none.
+
+    A batch that comes first could also join the axis that is then first, unless entries of that
+    are taken.
+    """
+    sizes, filed = known(op.operand(0)), op.output.shape
+    places = [axis for axis, size in enumerate(sizes) if is_batch_alone(size)]
+    if op.name != "RESHAPE" or len(places) != 1 or len(filed) != len(sizes):
+        return None
+    (place,) = places
+    order = [axis for axis in range(len(sizes)) if axis != place]
+    rest = [in_file(sizes[axis]) for axis in order]
+    found = [axis for axis in range(len(sizes)) if [*rest[:axis], 1, *rest[axis:]] == [*filed]]
+    taken = any(reader.name in _TAKING for reader in graph.consumers(op.output))
+    if not found or place in found or not (found[0] == 0 or (place == 0 and taken)):
+        return None
+    order.insert(found[0], place)
+    return order
+
+
+def move(graph: Graph, op: Op, order: Sequence[int]) -> Op:
+    """Let a TRANSPOSE take the place of a RESHAPE."""
+    axes = constant(f"{op.output.name}/order", np.array(order, np.int32))
+    operands = (op.operand(0), axes)
+    transpose = Op("TRANSPOSE", operands, op.outputs, index=op.index, origins=op.origins)
+    graph.remove(op)
+    graph.add(transpose)
+    return transpose
 
 
 def _is_plain(op: Op) -> bool:

@@ -21,6 +21,7 @@ from ...ir.sizes import (
     by_now,
     has_batch,
     in_file,
+    is_batch_alone,
     is_changed,
     regroup,
     sizes_of,
@@ -28,7 +29,7 @@ from ...ir.sizes import (
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
-from .batches import aligned, separate, separated, view
+from .batches import aligned, move, moved, separate, separated, view
 from .combined_axes import COMBINED, combined_axes
 from .fit_constants import RESIZES, fitted, image_of, is_fixed, names_all, read_instead, unclear
 
@@ -56,9 +57,12 @@ class Resizing:
 
     def separate(self, op: Op) -> Op:
         """An operator, or what replaces it to compute each entry of a batch alone."""
-        found = None
-        if not self._sizes.keys().isdisjoint(op.reads):
-            found = separated(op, self._known)
+        if self._sizes.keys().isdisjoint(op.reads):
+            return op
+        order = moved(self._graph, op, self._known)
+        if order is not None:
+            return self._apply(op, partial(move, order=order))
+        found = separated(op, self._known)
         if found is None:
             return op
         replace = partial(separate, shapes=[tuple(map(by_now, sizes)) for sizes in found])
@@ -154,6 +158,9 @@ class Resizing:
             return self._reduced(op, source, len(filed))
         if op.name in _VIEWS or (op.name == "GATHER_ND" and self._was_fitted(op)):
             return regroup(source, filed)
+        if self._stacks(op):
+            axis, count = op.attrs.get("axis", 0) % len(source), len(op.inputs)
+            return (*source[:axis], (Factor(count, count), *source[axis]), *source[axis + 1 :])
         if op.name == "TRANSPOSE":
             return tuple(source[axis] for axis in op.integers(1))
         if len(filed) != len(now):
@@ -215,9 +222,18 @@ class Resizing:
 
     def _mixes_batch(self, op: Op) -> bool:
         """Whether entries of several batches may be combined; what is reduced is fitted."""
+        if self._stacks(op):
+            return False
         sizes = (self._known(op.operand(place))[axis] for place, axis in combined_axes(op))
         return any(
             has_batch(size) and not (op.name in REDUCTIONS and in_file(size) == 1) for size in sizes
+        )
+
+    def _stacks(self, op: Op) -> bool:
+        """Whether batches of one are joined, one after the other."""
+        return op.name == "CONCATENATION" and all(
+            is_batch_alone(self._known(op.operand(place))[axis])
+            for place, axis in combined_axes(op)
         )
 
     def _meets(self, op: Op) -> str | None:

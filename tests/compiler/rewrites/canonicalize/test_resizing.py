@@ -234,6 +234,26 @@ def time_first(steps: int, batch: int) -> Value:
     return recurrent(batch, steps, major=True)
 
 
+def steps(batch: int, count: int) -> Value:
+    """Step by step, the last one first; what is left at the end and at the start is stacked."""
+
+    def turned(rows: Value, *shape: int) -> Value:
+        return reshape(rows, *shape) if batch == 1 else transpose(rows, 1, 0, 2)
+
+    layer = call("FULLY_CONNECTED", x(batch, count, 3), w(5, 3), w(5), keep_num_dims=True)
+    entries = call("REVERSE_V2", turned(layer, count, 1, 5), ints(0))
+    states: list[Value] = []
+    for step in range(count):
+        state = call("SLICE", entries, ints(step, 0, 0), ints(1, batch, 5))
+        if states:
+            state = call("ADD", state, call("FULLY_CONNECTED", states[-1], w(5, 5), None))
+        states.append(call("TANH", state))
+    whole = turned(call("CONCATENATION", *states, axis=0), 1, count, 5)
+    ends = (reshape(state, batch, 5) for state in (states[-1], states[0]))
+    stacked = reshape(call("CONCATENATION", *ends, axis=0), 2, batch, 5)
+    return call("CONCATENATION", whole, turned(stacked, 1, 2, 5), axis=1)
+
+
 # A model, the sizes for which it is made, and those for which it is compiled.
 CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "attention of a batch": (attention, (1, 19), (4, 19)),
@@ -258,6 +278,7 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "spectra": (spectrum, (1,), (3,)),
     "recurrent layers of a batch": (recurrent, (1, 4), (3, 4)),
     "recurrent layers with time first": (time_first, (4, 1), (6, 2)),
+    "steps of a batch": (steps, (1, 4), (3, 4)),
     "images": (image, (1, 8, 6), (2, 8, 6)),
     "pyramid": (pyramid, (1, 8, 6), (1, 10, 9)),
     "pyramids": (pyramid, (1, 8, 6), (2, 10, 9)),
