@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ RUNS = 4  # Timed runs of each contestant per round.
 BUSY_SECONDS = 6.0
 PASSES = 9  # Runs in which each kernel is timed, of which the median counts.
 Run = Callable[[], Any]  # Runs a model once, including the copies of inputs and outputs.
+Prepare = Callable[[], Run]  # Makes what runs it (ModelError if another runtime cannot).
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,7 @@ def benchmark(
         if trace:
             trace.end_stage()
         progress("load", 0, 1)
-        start = perf_counter()
-        runtime.load(path, device=name).close()
-        build = perf_counter() - start
+        build = _time(lambda: runtime.load(path, device=name).close())
         start = perf_counter()
         session = runtime.load(path, device=name)
         load = perf_counter() - start
@@ -96,12 +95,7 @@ def benchmark(
                 how.litert and (lambda: _litert(whole, arrays, how.threads, key)),
                 how.litert_gpu and (lambda: _litert_gpu(whole, arrays)),
             )
-            rivals = [_ready(each, how.warm_up) if each else None for each in prepared]
-            sides = [lambda: session.run(arrays), *(rival for rival in rivals if callable(rival))]
-            enough = BUSY_SECONDS if how.busy else 0.0
-            seconds = enough if how.min_seconds is None else how.min_seconds
-            with others_busy(how.busy):
-                ours, *others = _rounds(sides, how.rounds, seconds, progress)
+            runs, (cpu, gpu) = _contest(lambda: session.run(arrays), prepared, how, progress)
             progress("kernels", 0, 1)
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
             costs = [session.profile_parts(arrays) for _ in range(PASSES)]
@@ -113,15 +107,13 @@ def benchmark(
                 observer.run(session, arrays)
     progress("roofline", 0, 1)
     roofline = roofline_of(device, pipeline.target_of(options))
-    measured = (Rival(_spread(theirs), _ratio(ours, theirs)) for theirs in others)
-    cpu, gpu = (next(measured) if callable(rival) else rival for rival in rivals)
     return Benchmark(
         plan=compiled.plan,
         device=device,
         build=build,
         load=load,
         first_run=first_run,
-        runs=_spread(ours),
+        runs=runs,
         litert=cpu,
         threads=how.threads,
         busy=how.busy,
@@ -131,6 +123,19 @@ def benchmark(
         memory=memory,
         parts=_parts(compiled.plan, costs),
     )
+
+
+def _contest(
+    run: Run, others: Sequence[Prepare | Literal[False]], how: Measuring, progress: Progress
+) -> tuple[Spread, Sequence[Rival | str | None]]:
+    """The times of a run, and what became of others, which take turns with it; None if left out."""
+    ready = [_ready(each, how.warm_up) if each else None for each in others]
+    enough = BUSY_SECONDS if how.busy else 0.0
+    seconds = enough if how.min_seconds is None else how.min_seconds
+    with others_busy(how.busy):
+        ours, *theirs = _rounds([run, *filter(callable, ready)], how.rounds, seconds, progress)
+    measured = (Rival(_spread(each), _ratio(ours, each)) for each in theirs)
+    return _spread(ours), [next(measured) if callable(each) else each for each in ready]
 
 
 def _time(run: Run) -> float:
@@ -144,7 +149,7 @@ def _warm_up(run: Run, times: int) -> None:
         run()
 
 
-def _ready(prepare: Callable[[], Run], warm_up: int) -> Run | str:
+def _ready(prepare: Prepare, warm_up: int) -> Run | str:
     """A run of another runtime, warmed up; or why it cannot run the model."""
     try:
         run = prepare()
