@@ -176,6 +176,9 @@ def layers() -> Iterator[Case]:
             attrs = {"scale": scale, "adj_x": adjoint, "adj_y": adjoint}
             value = quantized("BATCH_MATMUL", *pair, dtype=dtype, **attrs)
             yield row("layers", f"BATCH_MATMUL {dtype} by {other} of long rows {adjoint}", value)
+    pair = xq(2, 3, 1217, zero=-7), xq(2, 1217, 5, zero=9)
+    value = quantized("BATCH_MATMUL", *pair, scale=6.0, zero=3, adj_x=False, adj_y=False)
+    yield row("layers", "BATCH_MATMUL of long rows with second zero point", value)
 
 
 def narrow_images() -> Iterator[Case]:

@@ -42,18 +42,17 @@ def batch_matmul(here: Lowering) -> Tensor:
         return rounded_once(here, sums, np.asarray(factor))
     most = here.reach(first) * here.reach(second)
     operands = here.centered(first), here.centered(second)
-    if count * most <= EXACT:
-        products = _product(here, *operands)
-    else:
-        products = here.add("CAST", _whole_product(here, *operands, most), dtype="float32")
+    exact = count * most <= EXACT
+    products = (_product if exact else partial(_whole_product, most=most))(here, *operands)
     if here.zero(second) == 0:
+        sums = products if exact else here.add("CAST", products, dtype="float32")
         scale = here.constant(product / here.scale(result))
-        value = here.rounded("tflgpu.requantize", products, scale)
-    else:
-        here.require_exact(count * most)
-        number = here.fixed_point(np.float64(product) / np.float64(here.scale(result)))
-        value = here.rounded("tflgpu.requantize_rounded_twice", products, factor=number)
-    return value
+        return here.rounded("tflgpu.requantize", sums, scale)
+    number = here.fixed_point(np.float64(product) / np.float64(here.scale(result)))
+    if exact:
+        return here.rounded("tflgpu.requantize_rounded_twice", products, factor=number)
+    parts = digits(here, here.constant(0, "int32"), products)
+    return here.rounded("tflgpu.requantize_wide_rounded_twice", *parts, factor=number)
 
 
 def _product(here: Lowering, first: Tensor, second: Tensor) -> Tensor:

@@ -12,8 +12,10 @@ import numpy as np
 from ...ir import Tensor
 from ..decompose.recurrent import keep_state, newest_columns
 from . import hybrid_recurrent
-from .int16_sums import BYTE, bytes_of
-from .lowering import INTEGERS, Lowering, lowers
+from .int16_sums import BYTE, bytes_of, digits
+from .lowering import EXACT, INTEGERS, Lowering, lowers
+
+MOST = EXACT // (2 * BYTE * BYTE)  # So many sums of two products of bytes are exact as floats.
 
 
 @lowers("SVDF")
@@ -72,21 +74,37 @@ def _sums(here: Lowering, columns: Tensor, rank: int) -> tuple[Tensor, Tensor, T
     """Sums over memory and rank, plus the bias, in parts worth 65536, 256 and 1."""
     op = here.op
     batch, filters, memory = columns.shape
-    here.require_exact(2 * memory * rank * BYTE * BYTE)
-    whole = np.zeros(filters // rank, np.int64)
+    units, count = filters // rank, rank * memory
+    whole = np.zeros(units, np.int64)
     if op.input(3) is not None:
         whole = op.constant(3).astype(np.int64).reshape(-1)
     upper = (whole + (1 << 15)) >> 16
-    units = (batch, filters // rank, rank * memory)
-
-    def added(first: Tensor, second: Tensor) -> Tensor:
-        products = here.reshape(here.add("MUL", first, second), units)
-        return here.reduce("SUM", products, keep_dims=False)
-
     ages = here.reshape(here.centered(op.operand(2)), (1, filters, memory))
     (high, low), (old_high, old_low) = bytes_of(here, columns), bytes_of(here, ages)
-    return (
-        here.add("tflgpu.add_exact", added(high, old_high), here.constant(upper)),
-        here.add("tflgpu.add_exact", added(high, old_low), added(low, old_high)),
-        here.add("tflgpu.add_exact", added(low, old_low), here.constant(whole - (upper << 16))),
-    )
+
+    def products(first: Tensor, second: Tensor) -> Tensor:
+        return here.reshape(here.add("MUL", first, second), (batch, units, count))
+
+    middle = here.add("tflgpu.add_exact", products(high, old_low), products(low, old_high))
+    parts = products(high, old_high), middle, products(low, old_low)
+    if count <= MOST:
+        highest, middle, lowest = (here.reduce("SUM", part, keep_dims=False) for part in parts)
+        return (
+            here.add("tflgpu.add_exact", highest, here.constant(upper)),
+            middle,
+            here.add("tflgpu.add_exact", lowest, here.constant(whole - (upper << 16))),
+        )
+    highest, middle, lowest = (_long_sum(here, part) for part in parts)
+    lowest = here.add("ADD", lowest, here.constant(whole, "int32"))
+    return digits(here, middle, lowest, highest)
+
+
+def _long_sum(here: Lowering, products: Tensor) -> Tensor:
+    """The sum along the last axis, as int32: those of parts are exact."""
+    *others, count = products.shape
+    total = here.constant(0, "int32")
+    for start in range(0, count, MOST):
+        part = here.slice(products, [0, 0, start], [*others, min(MOST, count - start)])
+        sums = here.add("CAST", here.reduce("SUM", part, keep_dims=False), dtype="int32")
+        total = here.add("ADD", sums, total)
+    return total

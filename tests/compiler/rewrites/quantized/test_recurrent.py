@@ -173,6 +173,7 @@ CELLS_OF_ALL_KINDS = {
     "features by age": lambda: svdf(rank=1),
     "features of two ranks": lambda: svdf(rank=2),
     "features of one age": lambda: svdf(rank=1, memory=1),
+    "features of many ranks": lambda: svdf(rank=173, memory=3),
     "peepholes": lambda: lstm(peephole=True),
     "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
     "normalized": lambda: lstm(normalized=True),
