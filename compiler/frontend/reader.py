@@ -106,7 +106,8 @@ class _Subgraph:
     def _called(self, indices: Sequence[int], given: Mapping[str, str]) -> list[str]:
         """The names of inputs or outputs: those of a signature, or else the tensors' own.
 
-        `given` maps a signature's names to tensor names. A name that is taken gets a number.
+        `given` maps a signature's names to tensor names; one that is empty counts for none. A name
+        that is taken gets a number.
         """
         # A tensor may be several outputs, each with a name of its own.
         names: dict[str, list[str]] = {}
@@ -115,7 +116,7 @@ class _Subgraph:
         called = []
         for index in indices:
             left = names.get(self.names[index], [])
-            called.append(left.pop(0) if left else self.names[index])
+            called.append((left.pop(0) if left else "") or self.names[index])
         return distinct(called)
 
     def _indices(self, table: Any, field: str, lowest: int = 0) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
+from typing import Literal
 
 import numpy as np
 
@@ -32,9 +33,24 @@ from .fallback import beyond_memory
 def with_state(model: Model, signature: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Arrays for all inputs of a model file, in its order: zeros for those that are kept.
 
-    `arrays` has those that are given. ModelError if the model cannot be read.
+    `arrays` has those that are given; the names of what is returned are LiteRT's. ModelError if the
+    model cannot be read.
     """
-    return _with_state(_read(model, signature, arrays), arrays)
+    graph = _read(model, signature, arrays)
+    theirs = names_in(graph, signature, "inputs")
+    return {theirs.get(name, name): array for name, array in _with_state(graph, arrays).items()}
+
+
+def names_in(graph: Graph, signature: str, kind: Literal["inputs", "outputs"]) -> dict[str, str]:
+    """A signature's names, which LiteRT uses, by the compiler's, of which none is empty."""
+    names: dict[str, list[str]] = {}
+    for each in graph.signatures if signature else ():
+        if each.key == signature:
+            for name, tensor in getattr(each, kind).items():
+                names.setdefault(tensor, []).append(name)
+    ours = graph.input_names if kind == "inputs" else graph.output_names
+    pairs = zip(ours, getattr(graph, kind), strict=True)
+    return {name: names[t.name].pop(0) for name, t in pairs if names.get(t.name)}
 
 
 def _read(model: Model, signature: str, arrays: Mapping[str, Array]) -> Graph:

@@ -15,7 +15,13 @@ from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..ir import Array, Graph
 from ..litert.child import run_apart
-from ..litert.variations import every_tensor, kept_outputs, with_other_last_bits, with_state
+from ..litert.variations import (
+    every_tensor,
+    kept_outputs,
+    names_in,
+    with_other_last_bits,
+    with_state,
+)
 from ..options import Options
 from ..resized_model import fitted_model, read_resized
 from ..rewrites.keep_state import keep_state
@@ -109,8 +115,11 @@ def litert_outputs(
     """
     whole = with_state(model, signature, arrays)
     found = run_apart(model, whole, signature, kernels)
-    names = [info.name for info, _ in found] if signature else read(model).output_names
-    return dict(zip(names, found, strict=True))
+    graph = read(model, signature=signature or None)
+    if not signature:
+        return dict(zip(graph.output_names, found, strict=True))
+    ours = {theirs: name for name, theirs in names_in(graph, signature, "outputs").items()}
+    return {ours.get(info.name, info.name): (info, value) for info, value in found}
 
 
 def _layers(session: runtime.Session) -> Iterator[Result]:

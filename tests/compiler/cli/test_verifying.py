@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import as_json, invoke
+from graphs import parsed
 from graphs.build import model
+from graphs.signatures import Entry, signed
 from graphs.values import call, ints, typed, w, x, xi
 from paths import DIGITS_MODEL, SEVEN
 
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.child import Output, run_apart
 from tflgpu.compiler.litert.variations import every_tensor
@@ -35,6 +38,15 @@ def test_verify_agrees(opencl_device: str) -> None:
     assert image["ok"] is True
     names = [item["name"] for item in image["layers"]]
     assert names.index("first") < names.index("residual") < names.index("scores")
+
+
+def test_inputs_and_outputs_without_a_name(opencl_device: str, tmp_path: Path) -> None:
+    """A signature may name them "", for which LiteRT is asked; they are called as the tensors are."""
+    graph = read(parsed("input x float32[3]\ny = ABS(x)\noutput y").content)
+    path = tmp_path / "nameless.tflite"
+    path.write_bytes(signed({"serving": Entry(graph, {"": 0}, {"": 0})}))
+    found = as_json("verify", path, "--signature", "serving", "--device", opencl_device)
+    assert [output["name"] for output in found["outputs"]] == ["y"]
 
 
 def test_random_indices_are_rows_of_the_tables(opencl_device: str, tmp_path: Path) -> None:
