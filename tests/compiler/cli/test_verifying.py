@@ -41,7 +41,7 @@ def test_verify_agrees(opencl_device: str) -> None:
 
 
 def test_inputs_and_outputs_without_a_name(opencl_device: str, tmp_path: Path) -> None:
-    """A signature may name them "", for which LiteRT is asked; they are called as the tensors are."""
+    """A signature may name them ""; they are then called as the tensors are."""
     graph = read(parsed("input x float32[3]\ny = ABS(x)\noutput y").content)
     path = tmp_path / "nameless.tflite"
     path.write_bytes(signed({"serving": Entry(graph, {"": 0}, {"": 0})}))
