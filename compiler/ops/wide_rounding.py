@@ -43,10 +43,10 @@ def _share(f: Any, a: Any, b: Any, c: Any) -> Any:
 
 # Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; the same in 32 bits times
 # a fixed-point number of 31 bits, rounded twice; 256 * a + b times a fixed-point number of 31 bits:
-# rounded twice, alone or added to a sixth operand; two products that are shifted right; rounded
-# twice, the last halves upwards where the sixth operand is 0; and once. The greatest power of two
-# up to 256 * a + b, which is at least 2^14; 256 * a + b divided by that power, with 16 fractional
-# bits, halves upwards; and a product divided by it.
+# rounded twice, alone or added to a sixth operand; a product that is shifted right, added to a
+# third; rounded twice, the last halves upwards where the sixth operand is 0; and once. The greatest
+# power of two up to 256 * a + b, which is at least 2^14; 256 * a + b divided by that power, with 16
+# fractional bits, halves upwards; and a product divided by it.
 WIDE_ROUNDING = {
     "tflgpu.high_byte": Elementwise(_high_byte),
     "tflgpu.low_byte": Elementwise(lambda f, a: a - 256.0 * _high_byte(f, a)),
@@ -62,10 +62,8 @@ WIDE_ROUNDING = {
             f.multiply_each_rounded_twice(a * 256 + b, *_factor(c, d, e)) + other
         )
     ),
-    "tflgpu.sum_of_products": of_integers(
-        lambda f, a, b, c, d, *, first, second: (
-            f.shift_away(a * b, first) + f.shift_away(c * d, second)
-        )
+    "tflgpu.shift_product_onto": of_integers(
+        lambda f, a, b, other, *, bits: f.shift_away(a * b, bits) + other
     ),
     "tflgpu.requantize_channels_upwards": of_integers(
         lambda f, a, b, c, d, e, ties_away: f.multiply_each_upwards(

@@ -45,9 +45,9 @@ def batch_matmul(here: Lowering) -> Tensor:
     exact = count * most <= EXACT
     products = (_product if exact else partial(_whole_product, most=most))(here, *operands)
     if here.zero(second) == 0:
-        sums = products if exact else here.add("CAST", products, dtype="float32")
+        total = products if exact else here.add("CAST", products, dtype="float32")
         scale = here.constant(product / here.scale(result))
-        return here.rounded("tflgpu.requantize", sums, scale)
+        return here.rounded("tflgpu.requantize", total, scale)
     number = here.fixed_point(np.float64(product) / np.float64(here.scale(result)))
     if exact:
         return here.rounded("tflgpu.requantize_rounded_twice", products, factor=number)

@@ -151,16 +151,10 @@ class _Cell(Cell):
         return self._looked_up(self.normal(CELL, value), self.tanh)
 
     def remembered(self, forget: Tensor, enter: Tensor, new: Tensor) -> Tensor:
-        return self.here.rounded(
-            "tflgpu.sum_of_products",
-            forget,
-            self.cell,
-            enter,
-            new,
-            bounds=(max(-self.limit, LOW), min(self.limit, HIGH)),
-            first=15,
-            second=30 + self.cell_bits,
-        )
+        name, zero = "tflgpu.shift_product_onto", self.here.constant(0)
+        kept = self.here.rounded(name, forget, self.cell, zero, bounds=(LOW, HIGH), bits=15)
+        bounds, bits = (max(-self.limit, LOW), min(self.limit, HIGH)), 30 + self.cell_bits
+        return self.here.rounded(name, enter, new, kept, bounds=bounds, bits=bits)
 
     def normal(self, gate: int, value: Tensor) -> Tensor:
         """The sums of a gate, normalized if the operator says so, in steps of GATE_STEP."""

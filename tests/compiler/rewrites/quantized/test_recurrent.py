@@ -218,6 +218,13 @@ def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> N
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("kind", ["plain", "projected", "normalized", "peepholes of joined gates"])
+def test_cells_take_four_buffers_at_most(kind: str) -> None:
+    options = Options(target="glsl", device="gles31", fallback="none")
+    plan = pipeline.build(CELLS_OF_ALL_KINDS[kind](), options).plan
+    assert max(kernel.parameters for kernel in plan.kernels) <= 4
+
+
 @by_turns(CELLS_OF_FLOATS)
 def test_cells_of_floats_quantize_their_rows_as_litert_does(
     kind: str, way: Way, tmp_path: Path
