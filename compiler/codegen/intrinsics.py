@@ -45,6 +45,7 @@ class Intrinsic:
     meaning: str
     # By language; missing if the language has it built in, or does not support it.
     definitions: dict[str, str]
+    needs: Mapping[str, tuple[str, ...]]  # By language, other intrinsics that the definition calls.
     # Whether it is the variant for slices of one that is defined for single numbers.
     of_slices: bool = False
     gives: str = ""  # The type of its result; "" for that of what it is given.
@@ -70,7 +71,8 @@ def intrinsics() -> dict[str, Intrinsic]:
         if "lanes" in entry:
             found[f"{name}S"] = _entry(f"{name}S", _by_lanes(name, entry))
         elif entry.get("slices"):
-            same = {**entry, "meaning": "the same of a slice"}
+            needs = [f"{n}S" if table[n].get("slices") else n for n in entry.get("needs", ())]
+            same = {**entry, "meaning": "the same of a slice", "needs": needs}
             found[f"{name}S"] = _entry(f"{name}S", same, of_slices=True)
     return found
 
@@ -81,10 +83,12 @@ def _entry(name: str, entry: Mapping[str, Any], of_slices: bool = False) -> Intr
         texts = {"opencl": entry["every"], "glsl": entry["every"]} | texts
     if "glsl" in texts:
         texts = {"vulkan": texts["glsl"], "wgsl": texts["glsl"]} | texts
+    every, glsl = entry.get("needs", []), entry.get("glsl_needs", [])
     return Intrinsic(
         name,
         entry["meaning"],
         texts,
+        {each: tuple(every if each == OPENCL.name else every + glsl) for each in texts},
         of_slices=of_slices,
         gives=entry.get("gives", ""),
         any_nan=entry.get("any_nan", ""),
@@ -102,7 +106,7 @@ def _by_lanes(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     call = f"{name}({', '.join([each + '.{{ lane }}' for each in lanes] + alike)})"
     calls = "{% for lane in lanes %}" + call + "{{ ', ' if not loop.last }}{% endfor %}"
     text = f"\n{{{{ intS }}}} {name}S({parameters}) {{\n  return {{{{ to_intS }}}}({calls});\n}}"
-    return {"meaning": "the same of a slice", "every": text}
+    return {"meaning": "the same of a slice", "every": text, "needs": [name]}
 
 
 class Function(Name):
@@ -211,20 +215,9 @@ def _wrapped_within(line: str) -> Iterator[str]:
     return (indent + part for part in wrapped(text, WIDTH - len(indent)))
 
 
-_CALLED = re.compile(r"[A-Za-z_]\w*(?=\()|[A-Z]+")  # Functions, and constants such as NAN.
-
-
-@cache
-def called_by(name: str, language: str) -> tuple[str, ...]:
-    """The other intrinsics that the definition of one names in a language."""
-    entry = intrinsics()[name]
-    text = entry.definitions.get(language, "").replace("{{ s }}", "S" if entry.of_slices else "")
-    return tuple(each for each in _CALLED.findall(text) if each in intrinsics() and each != name)
-
-
 def defined(used: Collection[str], language: Language) -> list[Intrinsic]:
     """The intrinsics used and those they need, as far as a language does not have them built in."""
-    wanted = reached(used, lambda name: called_by(name, language.name))
+    wanted = reached(used, lambda name: intrinsics()[name].needs.get(language.name, ()))
     return [
         entry
         for name, entry in intrinsics().items()

@@ -5,7 +5,7 @@ import re
 import pytest
 from paths import ROOT, TEMPLATES
 
-from tflgpu.compiler.codegen.intrinsics import called_by, defined_text, intrinsics
+from tflgpu.compiler.codegen.intrinsics import defined_text, intrinsics
 from tflgpu.compiler.codegen.wgsl import types
 from tflgpu.compiler.codegen.wgsl.builtins import KNOWN
 from tflgpu.compiler.codegen.wgsl.parse import parse_definitions
@@ -122,10 +122,7 @@ def test_wgsl_knows_what_definitions_call(name: str) -> None:
 def test_every_intrinsic_is_used() -> None:
     """In a template, in the text of an expression or an accessor, or by another intrinsic."""
     needed = {
-        each
-        for name, entry in intrinsics().items()
-        for language in entry.definitions
-        for each in called_by(name, language)
+        name for entry in intrinsics().values() for names in entry.needs.values() for name in names
     }
     # Code names an intrinsic that has a form for slices once.
     texts = "".join((compiler_text(), *templates().values()))
