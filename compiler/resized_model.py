@@ -12,6 +12,7 @@ from .frontend.model_file import Model
 from .frontend.reader import read
 from .frontend.writer import write
 from .ir import Graph, Op, Shape, Tensor
+from .ir.sizes import Resized
 from .ops.elementwise import ELEMENTWISE
 from .options import Options
 from .rewrites.canonicalize.fit_constants import RESIZES
@@ -27,7 +28,7 @@ def read_resized(model: Model, options: Options, target: Target) -> Graph:
     """
     graph = _read(model, options)
     if graph.resized.sizes and _fits(model, options, target):
-        graph.resized.sizes = {}
+        graph.resized = Resized()
     return graph
 
 
@@ -38,7 +39,7 @@ def _fits(model: Model, options: Options, target: Target) -> bool:
     mixes the entries of others. Whether a size to resize to is meant to follow is not known.
     """
     as_it_is, fitted = _read(model, options), _read(model, options)
-    as_it_is.resized.sizes = {}
+    as_it_is.resized = Resized()
     try:
         _infer(as_it_is, target)
     except ModelError:

@@ -15,7 +15,7 @@ from ...runtime.litert.dataflow import OMITTED
 from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
-from ..ir.sizes import Sizes, sizes_of
+from ..ir.sizes import Resized, Sizes, sizes_of
 from ..ops.base.operands import operands_of
 from ..tflite_schema import DTYPES
 from .constants import Bytes, byte_size, decode, first_contents
@@ -155,7 +155,7 @@ class _Subgraph:
         graph.outputs = [self.tensors[index] for index in self.outputs]
         graph.input_names = list(self.input_names)
         graph.output_names = list(self.output_names)
-        graph.resized.sizes = self._changed_sizes()
+        graph.resized = Resized(self._changed_sizes())
         return graph
 
     def _changed_sizes(self) -> dict[Tensor, Sizes]:

@@ -3,6 +3,7 @@
 The frontend builds it, rewrites change it, and later stages read it.
 """
 
+from .fused import FusedOp, fuse
 from .graph import Graph, Signature
-from .op import FusedOp, Op, Origin, copies, fuse
+from .op import Op, Origin, copies
 from .tensor import WHOLE_BITS, Array, Blocks, Quantization, Shape, Tensor, Whole, constant

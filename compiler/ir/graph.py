@@ -2,21 +2,19 @@
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from ..errors import Finding, ModelError
 from .edges import Edges
-from .op import FusedOp, Op, verify_fused
-from .sizes import Sizes
+from .fused import FusedOp, verify_fused
+from .op import Op
+from .sizes import Resized
 from .tensor import Array, Shape, Tensor
 from .text import graph_text, to_text
 
 # The shape that LiteRT computes for a tensor; None if it is known only while the model runs.
 LitertShape = Callable[[Tensor], Shape | None]
-
-# Changes an operator, of this graph or of a copy, such that it fits other sizes.
-Fit = Callable[["Graph", Op], object]
 
 
 def declared_shape(tensor: Tensor) -> Shape | None:
@@ -32,17 +30,6 @@ class Signature:
     inputs: dict[str, str]  # Tensor names by the signature's input names.
     outputs: dict[str, str]  # Tensor names by the signature's output names.
     subgraph: int = 0  # Index of the subgraph it runs.
-
-
-@dataclass
-class Resized:
-    """What is known of a graph whose inputs have other sizes than in the file."""
-
-    sizes: dict[Tensor, Sizes] = field(default_factory=dict)  # Of tensors that have others now.
-    # How operators were fitted, in the order of execution.
-    fits: list[tuple[Op, Fit]] = field(default_factory=list)
-    # Whether constants along an axis that is shorter now are cut to their first entries.
-    cut_tables: bool = False
 
 
 def _keep() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from .fused import FusedOp
 from .graph import Graph
-from .op import FusedOp, Op
+from .op import Op
 from .tensor import WHOLE_BITS, Array, Shape, Tensor, Whole
 
 _NAME = r'("(?:[^"\\]|\\.)*"|[^\s,"=(){}|]+)'

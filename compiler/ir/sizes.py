@@ -4,12 +4,19 @@ Each size is a product of factors, such as the batch and the length of its seque
 RESHAPE joins another can take apart again.
 """
 
-from collections import deque
-from collections.abc import Sequence
-from math import gcd, prod
-from typing import NamedTuple
+from __future__ import annotations
 
-from .tensor import Shape
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import gcd, prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from .op import Op
+from .tensor import Shape, Tensor
+
+if TYPE_CHECKING:
+    from .graph import Graph
 
 
 class Factor(NamedTuple):
@@ -107,3 +114,26 @@ def _taken(left: deque[Factor], size: int) -> Size | None:
             if rest > 1:
                 left.appendleft(Factor(rest, rest))
     return tuple(taken) if size == 1 else None
+
+
+# Changes an operator, of this graph or of a copy, such that it fits other sizes.
+Fit = Callable[["Graph", Op], object]
+
+
+@dataclass
+class Resized:
+    """What is known of a graph whose inputs have other sizes than in the file."""
+
+    sizes: dict[Tensor, Sizes] = field(default_factory=dict)  # Of tensors that have others now.
+    # How operators were fitted, in the order of execution.
+    fits: list[tuple[Op, Fit]] = field(default_factory=list)
+    # Whether constants along an axis that is shorter now are cut to their first entries.
+    cut_tables: bool = False
+
+    def __post_init__(self) -> None:
+        sizes = (size for sizes in self.sizes.values() for size in sizes)
+        self.chosen = [size for size in sizes if is_changed(size)]  # Those of the inputs.
+
+    def known(self, tensor: Tensor) -> Sizes:
+        """The sizes of a tensor, which may be those in the file."""
+        return self.sizes.get(tensor) or sizes_of(tensor.shape, tensor.shape)

@@ -32,7 +32,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import Any
 
-from .op import FusedOp, Op
+from .fused import FusedOp
+from .op import Op
 from .tensor import Array, Shape, Tensor
 
 WORD = re.compile(r"[\w./:;+-]*\w")  # A name that needs no quotes.

@@ -6,7 +6,7 @@ with other axes, or disappears. So each operator must be one of which it is know
 the same for other sizes; if not, the model is refused.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import TypeVar
@@ -26,21 +26,14 @@ from ...ir.sizes import (
     regroup,
     sizes_of,
 )
-from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
 from .batches import aligned, move, moved, separate, separated, view
-from .combined_axes import COMBINED, combined_axes
-from .fit_constants import RESIZES, fitted, image_of, is_fixed, names_all, read_instead, unclear
-
-_VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
-_ALIKE = ELEMENTWISE.keys() | {"CAST", "QUANTIZE", "DEQUANTIZE"}
-_BROADCAST = _ALIKE | {"BATCH_MATMUL"}
-_SPLITS = {"SPLIT": (1, 0), "SPLIT_V": (0, 2)}  # Positions of what is split and of the axis.
+from .combined_axes import combined_axes
+from .doubts import ALIKE, BROADCAST, UNKNOWN, VIEWS, doubt
+from .fit_constants import RESIZES, fitted, image_of, read_instead, unclear
 
 T = TypeVar("T")
-
-_UNKNOWN = "is not known to do the same for other sizes"
 
 
 class Resizing:
@@ -48,9 +41,7 @@ class Resizing:
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._sizes, self._fits = graph, graph.resized.sizes, graph.resized.fits
-        self._chosen = [
-            size for sizes in self._sizes.values() for size in sizes if is_changed(size)
-        ]
+        self._known = graph.resized.known
         # Tensors that have kept a batch of one, which the file reduces.
         self._raised: set[Tensor] = set()
         self._doubts: list[ModelError] = []
@@ -104,7 +95,7 @@ class Resizing:
         return any(op is fitted for fitted, _ in self._fits[-1:])
 
     def _align(self, op: Op) -> None:
-        if op.name not in _BROADCAST:
+        if op.name not in BROADCAST:
             return
         operands = [op.operand(position) for position in range(len(op.inputs))]
         for position, sizes in aligned([self._known(tensor) for tensor in operands]).items():
@@ -130,7 +121,7 @@ class Resizing:
     def leave(self, op: Op) -> None:
         """An operator whose shapes are not known yet is left as it is."""
         if not self._sizes.keys().isdisjoint(op.reads):
-            self._doubts.append(unclear(op, _UNKNOWN))
+            self._doubts.append(unclear(op, UNKNOWN))
 
     def end(self) -> None:
         """ModelError if something was fitted, but an operator may do something else now."""
@@ -146,17 +137,14 @@ class Resizing:
 
     # -- sizes of results ---------------------------------------------------------------------
 
-    def _known(self, tensor: Tensor) -> Sizes:
-        return self._sizes.get(tensor) or sizes_of(tensor.shape, tensor.shape)
-
     def _of(self, op: Op, filed: Shape, now: Shape) -> Sizes | None:
         """The sizes of an output; None if they are not known."""
-        if op.name in _ALIKE:
+        if op.name in ALIKE:
             return self._broadcast(op, len(now))
         source = self._known(op.operand(0))
         if op.name in REDUCTIONS:
             return self._reduced(op, source, len(filed))
-        if op.name in _VIEWS or (op.name == "GATHER_ND" and self._was_fitted(op)):
+        if op.name in VIEWS or (op.name == "GATHER_ND" and self._was_fitted(op)):
             return regroup(source, filed)
         if self._stacks(op):
             axis, count = op.attrs.get("axis", 0) % len(source), len(op.inputs)
@@ -211,14 +199,12 @@ class Resizing:
             return "reads what a batch of one is no longer reduced to"
         if self._mixes_batch(op):
             return "combines entries along an axis in which a batch of one disappeared"
-        if op.name not in _DOUBTS:
-            return None if op.name in COMBINED or op.name in _VIEWS else _UNKNOWN
-        return _DOUBTS[op.name](self, op)
+        return doubt(self._graph, op)
 
     def _keeps_raised(self, op: Op) -> bool:
         """Whether all that it reads has kept the batch, but for single numbers."""
         others = [tensor for tensor in op.reads if tensor not in self._raised]
-        return op.name in _VIEWS or (op.name in _ALIKE and all(t.elements == 1 for t in others))
+        return op.name in VIEWS or (op.name in ALIKE and all(t.elements == 1 for t in others))
 
     def _mixes_batch(self, op: Op) -> bool:
         """Whether entries of several batches may be combined; what is reduced is fitted."""
@@ -235,92 +221,6 @@ class Resizing:
             is_batch_alone(self._known(op.operand(place))[axis])
             for place, axis in combined_axes(op)
         )
-
-    def _meets(self, op: Op) -> str | None:
-        """A batch of one that is repeated along an axis may come to meet one of its own size."""
-        given = [self._known(tensor) for tensor in op.reads]
-        if op.name == "BATCH_MATMUL":
-            given = [sizes[:-2] for sizes in given]
-        for place in range(1, max(map(len, given), default=0) + 1):
-            sizes = [sizes[-place] for sizes in given if place <= len(sizes)]
-            repeated = any(is_changed(size) and in_file(size) == 1 for size in sizes)
-            if repeated and len(set(map(in_file, sizes))) > 1:
-                return "repeats a batch of one along another axis"
-        return None
-
-    def _scaled_sum(self, op: Op) -> str | None:
-        """A sum may be made a mean by a factor, which holds a size."""
-        sizes = self._known(op.operand(0))
-        changed = [size for axis in axes(op) if is_changed(size := sizes[axis])]
-        summed = [size for size in changed if in_file(size) != 1]
-        scaled = any(
-            reader.name in ("MUL", "DIV") and any(tensor.constant for tensor in reader.reads)
-            for reader in self._graph.consumers(op.output)
-        )
-        adds_up = op.name in ("SUM", "REDUCE_PROD") and summed and scaled
-        return "sums up an axis, and the sum is scaled by a constant" if adds_up else None
-
-    def _whole_window(self, op: Op) -> str | None:
-        window = (op.attrs["filter_height"], op.attrs["filter_width"])
-        sizes = self._known(op.operand(0))[1:3]
-        pairs = zip(sizes, window, strict=True)
-        whole = any(is_changed(size) and in_file(size) == extent for size, extent in pairs)
-        return f"has a window of {window[0]}x{window[1]}, the whole image" if whole else None
-
-    def _places(self, op: Op) -> str | None:
-        """Places along an axis may be computed by constants that hold its size."""
-        sizes = self._known(op.operand(0))
-        if op.name == "GATHER":
-            axis = op.attrs.get("axis", 0)
-            first = is_fixed(op, 1) and not op.constant(1).any()
-            used = [] if first else [sizes[axis]]
-        elif op.name == "GATHER_ND":
-            used = list(sizes[: op.operand(1).shape[-1]])
-            if is_fixed(op, 1) and names_all(op, sizes):
-                used = []
-        else:
-            used = [sizes[int(op.number(1))]]
-        return "has places along an axis of another size" if any(map(is_changed, used)) else None
-
-    def _split_axis(self, op: Op) -> str | None:
-        source, axis = _SPLITS[op.name]
-        sizes = self._known(op.operand(source))
-        return "splits an axis" if is_changed(sizes[int(op.number(axis))]) else None
-
-    def _blocks(self, op: Op) -> str | None:
-        changed = any(map(is_changed, self._known(op.operand(0))[1:]))
-        return "splits an axis" if changed else None
-
-    def _tiles(self, op: Op) -> str | None:
-        sizes = zip(self._known(op.operand(0)), op.integers(1), strict=True)
-        changed = any(times != 1 and is_changed(size) for size, times in sizes)
-        return "repeats an axis" if changed else None
-
-    def _repeats(self, op: Op) -> str | None:
-        """Repeating to a size that an input had in the file may be meant to follow it."""
-        wanted, sizes = op.integers(1), self._known(op.operand(0))
-        kept = [in_file(size) for size in sizes]
-        repeated = {
-            axis: size
-            for axis, size in enumerate(wanted, start=len(sizes) - len(wanted))
-            if size != 1 and (axis < 0 or kept[axis] == 1)
-        }
-        batch = any(axis >= 0 and is_changed(sizes[axis]) for axis in repeated)
-        same = any(in_file(size) in repeated.values() for size in self._chosen)
-        return f"repeats {kept} to {wanted}" if batch or same else None
-
-
-# What finds out what else an operator may mean.
-_DOUBTS: Mapping[str, Callable[[Resizing, Op], str | None]] = {
-    **dict.fromkeys(("ARG_MAX", "ARG_MIN", "GATHER", "GATHER_ND"), Resizing._places),
-    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), Resizing._whole_window),
-    **dict.fromkeys(REDUCTIONS, Resizing._scaled_sum),
-    **dict.fromkeys(_SPLITS, Resizing._split_axis),
-    **dict.fromkeys(_BROADCAST, Resizing._meets),
-    "BROADCAST_TO": Resizing._repeats,
-    "SPACE_TO_BATCH_ND": Resizing._blocks,
-    "TILE": Resizing._tiles,
-}
 
 
 def _found(given: Sequence[Sizes], place: int, pair: tuple[int, int]) -> Size:
