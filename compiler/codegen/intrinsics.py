@@ -6,10 +6,10 @@ a `Use`, which records it, so that a kernel gets exactly the definitions it need
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ... import templates
 from ..errors import RenderError
@@ -25,16 +25,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-
-class Instruction(NamedTuple):
-    """One of x86's, for kernels of so many lanes. They use it where a macro is defined."""
-
-    macro: str
-    # What a processor must have, in Clang's names; includes that of instructions before it in the
-    # table, since a function has one list.
-    features: str
-    lanes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +43,6 @@ class Intrinsic:
     any_nan: str = ""
     # What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing.
     pragma: str = ""
-    instruction: Instruction | None = None  # What its definition in OpenCL C may use.
     # The extension of Vulkan's GLSL that its definition there requires; "" for none.
     extension: str = ""
     # By language, the extension that a device must have for its definition, under the name that
@@ -93,7 +82,6 @@ def _entry(name: str, entry: Mapping[str, Any], of_slices: bool = False) -> Intr
         gives=entry.get("gives", ""),
         any_nan=entry.get("any_nan", ""),
         pragma=entry.get("opencl_pragma", ""),
-        instruction=Instruction(**entry["instruction"]) if "instruction" in entry else None,
         extension=entry.get("vulkan_extension", ""),
         device_extensions=entry.get("device_extensions", {}),
     )
@@ -156,41 +144,14 @@ def definitions(
     """The lines that define intrinsics and those they need, in the order of the table.
 
     All OpenCL files of a plan become one program, so that functions are named after `kernel` to be
-    distinct in each file; every intrinsic is a macro there, and `endings` undefine it.
+    distinct in each file; every intrinsic is a macro there, to be undefined at the file's end.
     """
-    entries = defined(used, language)
-    yield from _for_x86(entries, language, lanes, _PUSH)
-    for entry in entries:
+    for entry in defined(used, language):
         lines = _definition(entry, language, lanes)
         if language == OPENCL and not any(f"#define {entry.name}" in line for line in lines):
             yield f"#define {entry.name} {entry.name}_{kernel}"
         for line in lines:
             yield from _continued(line)
-
-
-def endings(used: Collection[str], language: Language, lanes: int) -> Iterator[str]:
-    """The lines at the end of a file with definitions."""
-    entries = defined(used, language)
-    yield from (f"#undef {entry.name}" for entry in entries)
-    yield from _for_x86(entries, language, lanes, "#pragma clang attribute pop")
-
-
-_PUSH = '#pragma clang attribute push(__attribute__((target("{}"))), apply_to = function)'
-
-
-def _for_x86(
-    entries: Iterable[Intrinsic], language: Language, lanes: int, pragma: str
-) -> Iterator[str]:
-    """A pragma for the instructions of a file, as the compiler may take the processor for one that
-    does not have them."""
-    known = [each.instruction for each in entries if each.instruction and language == OPENCL]
-    used = [each for each in known if each.lanes == lanes]
-    for number, each in enumerate(reversed(used)):
-        condition = "elif" if number else "if"
-        yield f"#{condition} defined({each.macro}) && defined(__x86_64__)"
-        yield pragma.format(each.features)
-    if used:
-        yield "#endif"
 
 
 _MACRO = re.compile(r"(#define \w+(?:\([^)]*\))?) (.+)")

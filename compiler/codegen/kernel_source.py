@@ -19,7 +19,7 @@ from ..language.language import OPENCL, WGSL, Language
 from ..language.statement import Printed
 from ..ops.base.launch import WorkGroup
 from .environment import environment
-from .intrinsics import defined, definitions, endings
+from .intrinsics import defined, definitions
 from .wgsl.types import wgsl
 
 HOLE = "\0"  # Stands for a body in a frame. No kernel contains this character.
@@ -143,7 +143,7 @@ class KernelSource:
             name=name,
             comment=comment,
             definitions=definitions(self.intrinsics, self.language, self.lanes, name),
-            endings=endings(self.intrinsics, self.language, self.lanes),
+            macros=[entry.name for entry in entries],
             extensions=sorted({entry.extension for entry in entries if entry.extension}),
         )
 

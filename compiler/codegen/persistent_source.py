@@ -11,7 +11,7 @@ from ..language.wrapping import WIDTH, comment, wrapped
 from ..target import Target
 from .environment import environment
 from .generate import Kernels
-from .intrinsics import definitions, endings
+from .intrinsics import defined, definitions
 from .kernel_source import KernelSource, fill
 
 COUNTERS_APART = 16  # Integers from one counter to the next, so that no two share a cache line.
@@ -71,7 +71,7 @@ class PersistentSource:
             name=name,
             comment=self._comment(name),
             definitions=definitions(used, OPENCL, self.target.lanes, name),
-            endings=endings(used, OPENCL, self.target.lanes),
+            macros=[entry.name for entry in defined(used, OPENCL)],
             half=any(source.half for source in functions),
             functions=list(functions.values()),
             rows=rows,

@@ -22,23 +22,20 @@ class Example:
 
 
 _VNNI = """
-#ifdef __x86_64__
-#pragma clang attribute push(__attribute__((target("avx512vnni"))), apply_to = function)
-#else
+#ifndef __x86_64__
 typedef uchar uchar64 __attribute__((ext_vector_type(64)));
 int16 vpdpbusd(int16 sum, uchar64 bytes, uchar64 weights) __asm("llvm.x86.avx512.vpdpbusd.512");
 #endif
 
 __kernel void probe(__global const int16 *x, __global int16 *y) {
 #ifdef __x86_64__
-  y[0] = __builtin_ia32_vpdpbusd512(x[0], x[1], x[2]);
+  int16 sum = x[0];
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x[1]), "v"(x[2]));
+  y[0] = sum;
 #else
   y[0] = vpdpbusd(x[0], __builtin_astype(x[1], uchar64), __builtin_astype(x[2], uchar64));
 #endif
 }
-#ifdef __x86_64__
-#pragma clang attribute pop
-#endif
 """
 _BYTES, _WEIGHTS = (1, 2, 3, 255), (-1, 127, -128, -128)
 _SUM = sum(byte * weight for byte, weight in zip(_BYTES, _WEIGHTS, strict=True))
@@ -51,22 +48,22 @@ def _words(four: tuple[int, ...]) -> tuple[int, ...]:
 
 
 _VBMI = """
-typedef char char64 __attribute__((ext_vector_type(64)));
-#ifdef __x86_64__
-#pragma clang attribute push(__attribute__((target("avx512vnni,avx512vbmi"))), apply_to = function)
-#define vpermi2b __builtin_ia32_vpermi2varqi512
-#else
-char64 vpermi2b(char64 first, char64 places, char64 second)
+#ifndef __x86_64__
+typedef uchar uchar64 __attribute__((ext_vector_type(64)));
+uchar64 vpermi2b(uchar64 first, uchar64 places, uchar64 second)
     __asm("llvm.x86.avx512.vpermi2var.qi.512");
 #endif
 
 __kernel void probe(__global const int16 *x, __global int16 *y) {
-  char64 first = __builtin_astype(x[1], char64), second = __builtin_astype(x[2], char64);
-  y[0] = __builtin_astype(vpermi2b(first, __builtin_astype(x[0], char64), second), int16);
-}
 #ifdef __x86_64__
-#pragma clang attribute pop
+  int16 found = x[0];
+  __asm__("vpermi2b %2, %1, %0" : "+v"(found) : "v"(x[1]), "v"(x[2]));
+  y[0] = found;
+#else
+  uchar64 first = __builtin_astype(x[1], uchar64), second = __builtin_astype(x[2], uchar64);
+  y[0] = __builtin_astype(vpermi2b(first, __builtin_astype(x[0], uchar64), second), int16);
 #endif
+}
 """
 
 _NANOSLEEP = """

@@ -443,7 +443,7 @@ static void find(tflgpu_session *shared, const char *name, void *function) {
   memcpy(function, &found, sizeof found);
 }
 
-/* PoCL's compiler has builtins for them even if it takes the processor for an older one. */
+/* PoCL's compiler assembles instructions even if it takes the processor for an older one. */
 static int has_instruction(tflgpu_session *shared, const char *instruction) {
   char line[4096];
   if (strcmp(shared->device.type, "cpu") ||
