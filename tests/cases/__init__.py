@@ -24,6 +24,7 @@ from . import (
     pools,
     quantized,
     quantized_layers,
+    quantized_weights,
     reductions,
     repetitions,
     rotations,
@@ -47,7 +48,7 @@ FILES = (
     *(dilations, segments, stablehlo, stablehlo_windows, stablehlo_convolutions, sorts),
     *(composites, named_composites, fusions, norms, spellings, attention, rotations),
     *(layers, special_values),
-    *(quantized_layers, quantized),
+    *(quantized_layers, quantized_weights, quantized),
 )
 
 CASES: tuple[Case, ...] = tuple(case for file in FILES for table in file.TABLES for case in table())

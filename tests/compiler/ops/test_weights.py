@@ -1,7 +1,8 @@
 """Weights of whole numbers are stored in bytes, or in halves of them, and read as such."""
 
 import pytest
-from cases.quantized_layers import in_blocks, weights
+from cases.quantized_layers import weights
+from cases.quantized_weights import in_blocks
 from graphs import call, model, x
 
 from tflgpu.compiler import Options, build

@@ -2,7 +2,8 @@
 
 import pytest
 from cases.norms import Norm, layers, root_mean_square
-from cases.quantized_layers import TABLES_OF_WEIGHTS, weights
+from cases.quantized_layers import weights
+from cases.quantized_weights import TABLES_OF_WEIGHTS
 from graphs import Value, call, w, x
 from rewriting import assert_declines, operators, rewritten
 

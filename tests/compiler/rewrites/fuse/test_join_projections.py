@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases.attention import from_one_projection, three_projections
-from cases.quantized_layers import TABLES_OF_WEIGHTS, projected
+from cases.quantized_weights import TABLES_OF_WEIGHTS, projected
 from graphs import Value, call, known, w, x
 from rewriting import operators, rewritten
 
