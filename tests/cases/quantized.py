@@ -291,7 +291,8 @@ def zero_scales() -> Iterator[Case]:
     nothing = xq(3, 19, dtype="int16", scale=0.0)
     some = xq(3, 19, dtype="int16", scale=0.0003)
     result: dict[str, Any] = {"dtype": "int16", "scale": 0.0004}
-    filters, sums = weights((17, 19)), {"quantized_bias_type": "int32"}
+    sums: dict[str, Any] = {"quantized_bias_type": "int32"}
+    filters = weights((17, 19))
     values = {
         "BATCH_MATMUL": quantized("BATCH_MATMUL", nothing, some, adj_y=True, **result),
         "DEQUANTIZE": typed("float32", "DEQUANTIZE", nothing),
@@ -311,7 +312,7 @@ def zero_scales() -> Iterator[Case]:
     tiny = quantized(
         "FULLY_CONNECTED", nothing, filters, None, dtype="int16", scale=3.6e-43, **sums
     )
-    attrs = {"fused_activation_function": "NONE", "pot_scale_int16": False}
+    attrs: dict[str, Any] = {"fused_activation_function": "NONE", "pot_scale_int16": False}
     value = quantized("ADD", tiny, xq(3, 17, dtype="int16", scale=0.0003), **result, **attrs)
     yield row("arithmetic", "FULLY_CONNECTED of a scale of 0 to one near it", value)
 

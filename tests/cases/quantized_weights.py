@@ -98,9 +98,9 @@ def weights_that_are_computed() -> Iterator[Case]:
         value = call("TRANSPOSE_CONV", *operands, **around)
         yield row("computed weights", f"TRANSPOSE_CONV of floats {how}", value)
     deep = {**window(), "depth_multiplier": 1}
-    for filters in (computed(1, 3, 3, 13, axis=3), weights((1, 3, 3, 13), 3)):
-        value = call("DEPTHWISE_CONV_2D", image, filters, x(13), **deep)
-        situation = f"DEPTHWISE_CONV_2D of floats, computed bias {type(filters).__name__}"
+    for kernel in (computed(1, 3, 3, 13, axis=3), weights((1, 3, 3, 13), 3)):
+        value = call("DEPTHWISE_CONV_2D", image, kernel, x(13), **deep)
+        situation = f"DEPTHWISE_CONV_2D of floats, computed bias {type(kernel).__name__}"
         yield row("computed weights", situation, value)
 
 

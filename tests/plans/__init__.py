@@ -13,13 +13,14 @@ from .chain import (
     pair,
     shader,
 )
-from .single import copy, copy_source, opener, single
+from .single import Opener, copy, copy_source, opener, single
 from .variations import broken, complete, misaligned
 
 __all__ = [
     "ADD",
     "LENGTH",
     "SIZE",
+    "Opener",
     "Parts",
     "argument",
     "broken",

@@ -58,7 +58,10 @@ def copy(info: TensorInfo, ctype: str = "float") -> Parts:
     return single(copy_source(ctype), [info], replace(info, name="y"), max(prod(info.shape), 1))
 
 
-def opener(cache: Path, device: str) -> Callable[[Parts], AbstractContextManager[Session]]:
+Opener = Callable[[Parts], AbstractContextManager[Session]]
+
+
+def opener(cache: Path, device: str) -> Opener:
     """What loads parts on a device: `with opened(parts) as session`."""
 
     @contextmanager

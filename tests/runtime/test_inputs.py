@@ -1,12 +1,11 @@
 """Arrays for the inputs of a model: the forms they may have, and the errors of others."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from plans import LENGTH, Parts, chain, chain_result, copy, opener, pair, single
+from plans import LENGTH, Opener, chain, chain_result, copy, pair, single
 
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime import InputError
@@ -14,19 +13,13 @@ from tflgpu.runtime.inputs import PIXELS, reordering
 from tflgpu.runtime.plan.records import TensorInfo
 from tflgpu.runtime.plan.storage import DEVICE_TYPES
 
-
-@pytest.fixture
-def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
-    return opener(tmp_path / "cache", opencl_device)
-
-
 C_TYPES = {"int32": "int", "float32": "float", "int8": "char", "uint8": "uchar"}
 # The type of a kernel's elements, by the type of the tensor.
 TYPES = {name: C_TYPES[kind] for name, kind in DEVICE_TYPES.items()}
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_types(opened: Callable[[Parts], Any], dtype: str) -> None:
+def test_types(opened: Opener, dtype: str) -> None:
     x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
     with opened(copy(TensorInfo("x", (3, 5), dtype), TYPES[dtype])) as session:
         y = session.run(x)["y"]
@@ -49,13 +42,13 @@ FORMS: dict[str, Callable[[Array], Any]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_forms_of_an_array(opened: Callable[[Parts], Any], form: str) -> None:
+def test_forms_of_an_array(opened: Opener, form: str) -> None:
     x = np.random.default_rng(6).integers(1, 50, (3, 5)).astype(np.float32)
     with opened(copy(TensorInfo("x", (3, 5), "float32"))) as session:
         np.testing.assert_array_equal(session.run(FORMS[form](x))["y"], x)
 
 
-def test_arrays_are_given_together(opened: Callable[[Parts], Any]) -> None:
+def test_arrays_are_given_together(opened: Opener) -> None:
     """Two in a row are no array and an option."""
     with opened(chain()) as session, pytest.raises(TypeError, match="positional arguments"):
         session.run(*np.zeros((2, LENGTH), np.float32))
@@ -88,14 +81,14 @@ def test_axes_in_another_order(case: str) -> None:
 
 
 @pytest.mark.parametrize("value", [2.5, np.float32(2.5), np.array(2.5, np.float32), [2.5]])
-def test_scalar(opened: Callable[[Parts], Any], value: Any) -> None:
+def test_scalar(opened: Opener, value: Any) -> None:
     with opened(copy(TensorInfo("x", (), "float32"))) as session:
         y = session.run(value)["y"]
     assert y.shape == ()
     assert y == 2.5
 
 
-def test_empty(opened: Callable[[Parts], Any]) -> None:
+def test_empty(opened: Opener) -> None:
     """A tensor without elements has no bytes to copy; other inputs are none the worse."""
     empty = TensorInfo("none", (3, 0), "float32")
     source = """
@@ -206,7 +199,7 @@ def test_bad_inputs(case: str) -> None:
     assert str(caught.value) == message
 
 
-def test_session_stays_usable_after_bad_inputs(opened: Callable[[Parts], Any]) -> None:
+def test_session_stays_usable_after_bad_inputs(opened: Opener) -> None:
     a, b = pair()
     with opened(chain()) as session:
         for call in (session.run, session.profile):
@@ -218,7 +211,7 @@ def test_session_stays_usable_after_bad_inputs(opened: Callable[[Parts], Any]) -
 
 
 def test_real_numbers_are_rounded_to_the_integers_that_stand_for_them(
-    opened: Callable[[Parts], Any],
+    opened: Opener,
 ) -> None:
     """Halves go to even integers, and what is too large to the limits of the type."""
     info = TensorInfo("x", (7,), "int8", 0.5, -3)
@@ -234,7 +227,7 @@ def test_real_numbers_are_rounded_to_the_integers_that_stand_for_them(
 
 
 def test_inputs_that_are_not_quantized_take_what_they_always_do(
-    opened: Callable[[Parts], Any],
+    opened: Opener,
 ) -> None:
     with opened(copy(TensorInfo("x", (3, 5), "float32"), "float")) as session:
         x = np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)

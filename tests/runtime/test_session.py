@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from devices import Attached
-from plans import LENGTH, Parts, chain, chain_result, copy, opener, pair, single
+from plans import LENGTH, Opener, chain, chain_result, copy, opener, pair, single
 
 from tflgpu.runtime import DeviceError, InputError, Session
 from tflgpu.runtime.plan.records import PlacedTensor, Region, TensorInfo
-
-
-@pytest.fixture
-def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
-    return opener(tmp_path / "cache", opencl_device)
 
 
 @pytest.fixture
@@ -81,7 +76,7 @@ def test_read(session: Session) -> None:
 
 @pytest.mark.parametrize("shape", [(2, 3, 5, 7), (3, 5, 7), (5, 11), (3,), ()])
 @pytest.mark.parametrize("lanes", [4, 8])
-def test_read_slices(opened: Callable[[Parts], Any], shape: tuple[int, ...], lanes: int) -> None:
+def test_read_slices(opened: Opener, shape: tuple[int, ...], lanes: int) -> None:
     """A channel-sliced tensor comes back in its own shape."""
     batch, height, width, channels = (1,) * (4 - len(shape)) + shape
     slices = -(-channels // lanes)
@@ -123,13 +118,13 @@ def test_threads(session: Session) -> None:
         np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
 
 
-def test_empty_output(opened: Callable[[Parts], Any]) -> None:
+def test_empty_output(opened: Opener) -> None:
     parts = copy(TensorInfo("x", (0, 7), "float32")).replacing(dispatches=(), kernels=())
     with opened(replace(parts, sources={})) as session:
         assert session.run(np.empty((0, 7), np.float32))["y"].shape == (0, 7)
 
 
-def test_no_inputs(opened: Callable[[Parts], Any]) -> None:
+def test_no_inputs(opened: Opener) -> None:
     source = """
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void main_kernel(__global float* y) { y[get_global_id(0)] = 3.0f; }

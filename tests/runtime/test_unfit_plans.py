@@ -1,23 +1,16 @@
 """Plans and kernels that a device cannot run: what is said of them, and what is none of it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from devices import Attached
-from plans import ADD, Parts, broken, chain, copy, kernel, misaligned, opener, pair
+from plans import ADD, Opener, broken, chain, copy, kernel, misaligned, pair
 
 from tflgpu.runtime import BuildError, DeviceError, PlanError, load
 from tflgpu.runtime.opencl import find
 from tflgpu.runtime.plan.records import Dispatch, Region, TensorInfo
-
-
-@pytest.fixture
-def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
-    return opener(tmp_path / "cache", opencl_device)
 
 
 def test_misaligned(tmp_path: Path, attached: Attached) -> None:
@@ -95,7 +88,7 @@ def test_missing_entry_point(tmp_path: Path, opencl_device: str) -> None:
         load(folder, device=opencl_device)
 
 
-def test_remarks_of_the_compiler_are_no_warnings(opened: Callable[[Parts], Any]) -> None:
+def test_remarks_of_the_compiler_are_no_warnings(opened: Opener) -> None:
     parts = chain()
     file = "kernels/000_add.cl"
     source = "#warning remark\n" + ADD
@@ -108,7 +101,7 @@ def test_remarks_of_the_compiler_are_no_warnings(opened: Callable[[Parts], Any])
 
 
 @pytest.mark.parametrize("clash", ["function", "entry point"])
-def test_files_that_clash(opened: Callable[[Parts], Any], clash: str) -> None:
+def test_files_that_clash(opened: Opener, clash: str) -> None:
     """Two files that cannot be compiled together are compiled apart."""
     names = ("twice", "twice") if clash == "entry point" else ("first", "second")
     sources = {

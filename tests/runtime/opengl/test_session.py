@@ -1,16 +1,14 @@
 """Sessions on OpenGL, with hand-written plans and with compiled models."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from agreement import difference, run
 from paths import DIGITS_MODEL
-from plans import Parts, chain, opener, shader, single
+from plans import Opener, chain, opener, shader, single
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
@@ -19,7 +17,7 @@ from tflgpu.runtime.plan.storage import DEVICE_TYPES, WORD, byte_size, whole_wor
 
 
 @pytest.fixture
-def opened(tmp_path: Path, opengl_device: str) -> Callable[[Parts], Any]:
+def opened(tmp_path: Path, opengl_device: str) -> Opener:
     return opener(tmp_path / "cache", opengl_device)
 
 
@@ -36,7 +34,7 @@ void main() {
 """
 
 
-def test_groups_in_three_dimensions(opened: Callable[[Parts], Any]) -> None:
+def test_groups_in_three_dimensions(opened: Opener) -> None:
     """The grid counts work-items; OpenGL is told groups."""
     shape = (4, 9, 35)
     parts = single(GROUPS, [TensorInfo("x", shape, "float32")], TensorInfo("y", shape, "float32"))
@@ -52,7 +50,7 @@ def test_groups_in_three_dimensions(opened: Callable[[Parts], Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", DEVICE_TYPES)
-def test_types(opened: Callable[[Parts], Any], dtype: str) -> None:
+def test_types(opened: Opener, dtype: str) -> None:
     x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
     info = TensorInfo("x", x.shape, dtype)
     source = shader("x y", "y[i] = x[i];")
@@ -65,7 +63,7 @@ def test_types(opened: Callable[[Parts], Any], dtype: str) -> None:
     np.testing.assert_array_equal(y, x)
 
 
-def test_empty(opened: Callable[[Parts], Any]) -> None:
+def test_empty(opened: Opener) -> None:
     """A tensor without elements has no bytes to copy; other inputs are none the worse."""
     infos = [TensorInfo("none", (3, 0), "float32"), TensorInfo("x", (5,), "float32")]
     source = shader("none x y", "y[i] = 2.0 * x[i];")
@@ -74,7 +72,7 @@ def test_empty(opened: Callable[[Parts], Any]) -> None:
         np.testing.assert_array_equal(session.run([np.empty((3, 0), np.float32), x])["y"], 2 * x)
 
 
-def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
+def test_launches_carry_barriers(opened: Opener) -> None:
     with opened(chain(target="glsl")) as session:
         (commands,) = session._execution.commands.segments
         assert [command.barrier for command in commands] == [False, True, True]
