@@ -3,19 +3,22 @@
 TFLite_Detection_PostProcess decodes boxes from anchors before; it has shapes only.
 """
 
+from math import prod
+
 from ..ir import Op, Shape
 from ..target import Target
 from .base.definition import define, row_major
 from .base.launch import Launch
 
-# The operator that the others become. Operands: boxes [n, 4], scores [n] or [classes, n], the
-# maximum number of boxes to keep, and limits [3]: the overlap and score thresholds, and sigma of
-# soft suppression (0: hard). Outputs: indices of the boxes kept, their scores, how many were kept,
-# and the scores left over, which are scratch memory. Each class is suppressed on its own.
+# The operator that the others become. Operands: boxes [n, 4], scores [n] or [classes, n], and
+# limits [3]: the overlap and score thresholds, and sigma of soft suppression (0: hard). Outputs:
+# int32, the indices of the `most` boxes kept of each class, and then how many these are; floats,
+# the scores of those kept, and then the scores left over, which are scratch memory. Each class is
+# suppressed on its own. With constant limits, the kernel has four buffers, which any device allows.
 SUPPRESS = "tflgpu.suppress"
 
 
-def _count(op: Op) -> int:
+def most_boxes(op: Op) -> int:
     """The maximum number of boxes to keep (UnsupportedError if it is not a constant)."""
     boxes, scores = op.operand(0).shape, op.operand(1).shape
     if len(boxes) != 2 or boxes[1] != 4 or scores[-1:] != boxes[:1]:
@@ -24,25 +27,27 @@ def _count(op: Op) -> int:
 
 
 def _infer_suppress(op: Op) -> list[Shape]:
-    scores = op.operand(1).shape
-    kept = (*scores[:-1], _count(op))
-    return [kept, kept, scores[:-1], scores]
+    scores = op.operand(1)
+    kept = prod(scores.shape[:-1]) * int(op.attrs["most"])
+    return [(kept + prod(scores.shape[:-1]),), (kept + scores.elements,)]
 
 
 def _build(op: Op, target: Target) -> Launch:
-    kept, scores, count, left = op.outputs
+    boxes, scores, limits = (op.operand(position) for position in range(3))
+    classes, most = prod(scores.shape[:-1]), op.attrs["most"]
     return Launch(
         "sort/suppress.jinja",
-        (count.elements, 1, 1),
-        {"boxes": op.operand(0), "x": op.operand(1), "limits": op.operand(3)},
-        {"y": kept, "scores": scores, "total": count, "left": left},
+        (classes, 1, 1),
+        {"boxes": boxes, "x": scores, **({} if limits.constant else {"limits": limits})},
+        {"y": op.outputs[0], "left": op.outputs[1]},
         variables={
-            "boxes_in": op.operand(0).shape[0],
-            "most": _count(op),
-            "classes": count.elements,
+            "boxes_in": boxes.shape[0],
+            "most": most,
+            "classes": classes,
+            "known_limits": op.constant(2).tolist() if limits.constant else None,
         },
         heavy=True,
-        flops=20 * op.operand(1).elements * _count(op),
+        flops=20 * scores.elements * most,
     )
 
 
@@ -76,10 +81,12 @@ _V5 = (
     "-> indices:integer scores:T count:integer"
 )
 
-define(f"NON_MAX_SUPPRESSION_V4 {_V4}", lambda op: [(_count(op),), ()], dtypes=_TYPES, note=_NOTE)
+define(
+    f"NON_MAX_SUPPRESSION_V4 {_V4}", lambda op: [(most_boxes(op),), ()], dtypes=_TYPES, note=_NOTE
+)
 define(
     f"NON_MAX_SUPPRESSION_V5 {_V5}",
-    lambda op: [(_count(op),), (_count(op),), ()],
+    lambda op: [(most_boxes(op),), (most_boxes(op),), ()],
     dtypes=_TYPES,
     note=_NOTE,
 )

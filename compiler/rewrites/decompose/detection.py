@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from ...ir import Op, Shape, Tensor
-from ...ops.non_max_suppression import SUPPRESS, classes_for_a_box
+from ...ops.non_max_suppression import SUPPRESS, classes_for_a_box, most_boxes
 from .decomposition import Decomposition, Results, decomposes
 
 
@@ -146,24 +146,36 @@ def _suppressed(
     above = np.nextafter(overlap, np.float32(np.inf))
     below = np.nextafter(least, np.float32(-np.inf))
     limits = here.constant([above, below, 0.0])
-    return _suppress(here, boxes, scores, here.constant(most, "int32"), limits)
+    return _suppress(here, boxes, scores, most, limits)
 
 
-def _suppress(here: Decomposition, *operands: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """tflgpu.suppress of its operands: indices of the boxes kept, their scores and their count."""
-    types = ("int32", "float32", "int32", "float32")
-    kept, scores, count, _ = here.several(SUPPRESS, operands, types)
-    return kept, scores, count
+def _suppress(
+    here: Decomposition, boxes: Tensor, scores: Tensor, most: int, limits: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Indices of the boxes kept, [most] or [classes, most], their scores and their count.
+
+    `boxes` has the shape [boxes, 4], `scores` [boxes] or [classes, boxes], `limits` [3].
+    """
+    types, of_classes = ("int32", "float32"), scores.shape[:-1]
+    integers, floats = here.several(SUPPRESS, [boxes, scores, limits], types, most=most)
+    classes = prod(of_classes)
+    end = classes * most
+    kept, kept_scores = (here.slice(each, [0], [end]) for each in (integers, floats))
+    counts = here.slice(integers, [end], [classes])
+    shape = (*of_classes, most)
+    results = (kept, shape), (kept_scores, shape), (counts, of_classes)
+    kept, kept_scores, counts = (here.reshape(*each) for each in results)
+    return kept, kept_scores, counts
 
 
 @decomposes("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
 def suppress(here: Decomposition) -> Results:
     """Only V5 suppresses softly; for V4 sigma is 0."""
     op = here.op
-    boxes, scores, most, overlap, least = (op.operand(position) for position in range(5))
+    boxes, scores, _, overlap, least = (op.operand(position) for position in range(5))
     softly = op.name.endswith("5")
     sigma = op.operand(5) if softly else here.constant(0.0)
     numbers = (here.reshape(number, (1,)) for number in (overlap, least, sigma))
     limits = here.add("CONCATENATION", *numbers, axis=0)
-    kept, scores, count = _suppress(here, boxes, scores, most, limits)
+    kept, scores, count = _suppress(here, boxes, scores, most_boxes(op), limits)
     return (kept, scores, count) if softly else (kept, count)
