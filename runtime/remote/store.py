@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from ..errors import PlanError, StoreError, TflgpuError
+from .protocols import DISK, OBJECTS, READ_ONLY, SSH, settings
 from .stamps import new_temporary
-from .transfer import TooLong, Transfer, check_uncompressed, limited_s3
+from .transfer import TooLong, Transfer
 from .url import check_url, password, without_password
 
 CONNECTIONS = 16  # How many files are asked for at a time.
@@ -23,14 +24,6 @@ LARGEST_TEXT = 1 << 26  # Bytes of a manifest, a file of an index or a listing o
 
 # Seconds in which an answer must begin, unless whoever asks says otherwise; see `Transfer`.
 TIMEOUT = 60.0
-
-SSH = ("sftp", "ssh")  # Protocols of sshfs.
-DISK = ("file", "local")  # Protocols of this machine's disk.
-
-# Protocols by which what is written appears as a whole, once all of it is there.
-OBJECTS = ("s3", "s3a", "gs", "gcs")
-
-READ_ONLY = ("http", "https")  # Protocols by which nothing can be written.
 
 _LINK = re.compile(rb"""href\s{0,8}=\s{0,8}["']([^"'?#>]{1,1024})""", re.IGNORECASE)
 
@@ -66,9 +59,9 @@ class Store:
         self._password = password(url)
         self._timeout = float(timeout)
         with self._reported("open", ""):
-            settings = _merged(_settings(protocol, timeout), fsspec.config.conf.get(protocol, {}))
+            options = settings(protocol, timeout, fsspec.config.conf.get(protocol, {}))
             # An instance of its own: one that lost its connection would be of no use to the next.
-            self._files, root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **settings)
+            self._files, root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **options)
         self._root = root.rstrip("/")
 
     def at(self, path: str) -> str:
@@ -269,36 +262,6 @@ class Store:
             if self._password:
                 reason = reason.replace(self._password, "...")
             raise StoreError(f"cannot {doing} {self.at(path)}: {reason}") from error
-
-
-def _settings(protocol: str, timeout: float) -> dict[str, Any]:
-    """Options of a file system of fsspec, with which nothing is read or waited for without end."""
-    if protocol in DISK:
-        return {"auto_mkdir": True}
-    if protocol in SSH:
-        # Checks the server's key against ~/.ssh/known_hosts, which sshfs leaves out by default.
-        return {"known_hosts": (), "connect_timeout": timeout, "keepalive_interval": timeout}
-    if protocol in ("s3", "s3a"):
-        limits = {"connect_timeout": timeout, "read_timeout": timeout}
-        return {"config_kwargs": {**limits, "http_session_cls": limited_s3()}}
-    if protocol in READ_ONLY:
-        from aiohttp import ClientTimeout
-
-        # Otherwise a download ends after five minutes, and a few bytes may become gigabytes.
-        plain = {"auto_decompress": False, "headers": {"Accept-Encoding": "identity"}}
-        checks = {"timeout": ClientTimeout(total=None), "raise_for_status": check_uncompressed}
-        return {"client_kwargs": {**checks, **plain}}
-    return {}
-
-
-def _merged(ours: Mapping[str, Any], users: Mapping[str, Any]) -> dict[str, Any]:
-    """Options, of which those that the user configured for fsspec come first."""
-    nested = {
-        key: _merged(ours[key], value)
-        for key, value in users.items()
-        if isinstance(value, Mapping) and isinstance(ours.get(key), Mapping)
-    }
-    return {**ours, **users, **nested}
 
 
 def _reason(error: Exception) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from contextvars import ContextVar
-from functools import cache
 from typing import Any, TypeVar
 
 FLOOR = 1 << 10  # Bytes a second at which an answer must arrive.
@@ -24,10 +23,6 @@ class Stalled(Exception):
 
 class TooLong(Exception):
     """An answer has more bytes than it may have."""
-
-
-class Compressed(Exception):
-    """An answer by HTTP is compressed, though that was not asked for: it may become any size."""
 
 
 class Transfer:
@@ -81,34 +76,3 @@ def _ignore(task: asyncio.Future[Any]) -> None:
     """Asyncio reports an error that nobody has asked for."""
     if not task.cancelled():
         task.exception()
-
-
-async def check_uncompressed(response: Any) -> None:
-    """Compressed if the content of aiohttp's response is; errors are left to fsspec."""
-    coding = response.headers.get("Content-Encoding", "identity").lower()
-    if response.ok and coding != "identity":
-        response.close()
-        raise Compressed(f"the server compresses it ({coding!r}), though that was not asked for")
-
-
-@cache
-def limited_s3() -> type:
-    """The class of aiobotocore's connections with limits, also for listings and errors."""
-    from aiobotocore.httpsession import AIOHTTPSession
-
-    class Limited(AIOHTTPSession):  # type: ignore[misc]
-        async def send(self, request: Any) -> Any:
-            transfer = CURRENT.get(None)
-            if transfer is None:  # of whoever writes
-                return await super().send(request)
-            streams, request.stream_output = request.stream_output, True
-            response = await super().send(request)
-            if not streams or response.status_code >= 300:
-                content = bytearray()
-                async for part in response.raw.content.iter_any():
-                    transfer.arrived(len(part))
-                    content += part
-                response._content = bytes(content)
-            return response
-
-    return Limited
