@@ -25,7 +25,7 @@ from tflgpu.compiler.sizing.sizes import SizedOp
 from tflgpu.compiler.target import Target
 
 # Beginnings of the names of cases whose kernels take more buffers than OpenGL ES 3.1 promises.
-WIDE = ("quantized axes L2_NORM", "gated_delta_update")
+WIDE = ("gated_delta_update",)
 
 
 def suits(case: Case, profile: str) -> bool:

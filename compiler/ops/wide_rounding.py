@@ -101,18 +101,27 @@ def _log_softmax(
     return f.clamp(f.round_even(f.rounded((a + zero) * ratio) - shift), low, high)
 
 
-# The parts of 1 / sqrt(256 * a + b); a centered integer, the largest of its row, and the logarithm
-# of the row's sum of powers as an integer of the result.
+def _root_rest(f: Any, a: Any, b: Any) -> Any:
+    """The lower 15 bits, and above them how far the exponent is above -16."""
+    total = _sum(f, a, b)
+    lower = f.bit_and(f.inverse_root(total), 32767)
+    return f.to_float(lower + (f.inverse_root_exponent(total) + 16) * 32768)
+
+
+def _by_root(f: Any, a: Any, high: Any, rest: Any, *, bits: int) -> Any:
+    multiplier = high * 32768 + f.bit_and(rest, 32767)
+    return f.multiply_each_rounded_twice(a, multiplier, (rest >> 15) + (bits - 16))
+
+
+# The parts of 1 / sqrt(256 * a + b), and an integer times that and a power of two; a centered
+# integer, the largest of its row, and the logarithm of the row's sum of powers as an integer of the
+# result.
 NORMS = {
     "tflgpu.inverse_root_high": Elementwise(
         lambda f, a, b: f.to_float(f.inverse_root(_sum(f, a, b)) >> 15)
     ),
-    "tflgpu.inverse_root_low": Elementwise(
-        lambda f, a, b: f.to_float(f.bit_and(f.inverse_root(_sum(f, a, b)), 32767))
-    ),
-    "tflgpu.inverse_root_exponent": Elementwise(
-        lambda f, a, b: f.to_float(f.inverse_root_exponent(_sum(f, a, b)))
-    ),
+    "tflgpu.inverse_root_rest": Elementwise(_root_rest),
+    "tflgpu.requantize_by_root": of_integers(_by_root),
     "tflgpu.requantize_log_softmax": Elementwise(_log_softmax),
 }
 

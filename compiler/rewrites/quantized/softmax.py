@@ -103,12 +103,8 @@ def l2_normalization(here: Lowering) -> Tensor:
         sums = [zero, here.reduce("SUM", squares)]
     else:
         sums = [here.reduce("SUM", part) for part in bytes_of(here, squares)]
-    upper, lower, exponent = (
-        here.add(f"tflgpu.inverse_root_{part}", *sums) for part in ("high", "low", "exponent")
-    )
-    if result.dtype == "uint8":
-        x = here.add("MUL", x, here.constant(128))
-    else:
-        exponent = here.add("tflgpu.add_exact", exponent, here.constant(7))
-    name = "tflgpu.requantize_channels_rounded_twice"
-    return here.rounded(name, zero, x, upper, lower, exponent, bounds=(-128, 127))
+    root = [here.add(f"tflgpu.inverse_root_{part}", *sums) for part in ("high", "rest")]
+    unsigned = result.dtype == "uint8"
+    x = here.add("MUL", x, here.constant(128)) if unsigned else x
+    bits = 0 if unsigned else 7
+    return here.rounded("tflgpu.requantize_by_root", x, *root, bounds=(-128, 127), bits=bits)

@@ -68,9 +68,9 @@ def test_what_takes_more_in_any_way_is_refused() -> None:
     with pytest.raises(UnsupportedError) as caught:
         pipeline.build(content, Options(target="glsl", device="gles31", fallback="none"))
     findings = caught.value.findings
-    assert len(findings) == len(refused) > 5
+    assert len(findings) == len(refused) > 1
     for found in findings:
-        assert found.operator in ("L2_NORMALIZATION", "gated_delta_update")
+        assert found.operator == "gated_delta_update"
         assert "buffers, but the device allows 4" in found.reason
         assert (
             found.advice == "if the device has more, choose a profile with a larger max_arguments"
