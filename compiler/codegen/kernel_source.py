@@ -105,6 +105,12 @@ class KernelSource:
         return [entry.pragma for entry in defined(self.intrinsics, OPENCL) if entry.pragma]
 
     @property
+    def assembled(self) -> bool:
+        """Whether its body has assembler's text, in OpenCL C."""
+        entries = defined(self.intrinsics, OPENCL)
+        return any(entry.assembler_lanes == self.lanes for entry in entries)
+
+    @property
     def device_extensions(self) -> tuple[str, ...]:
         """What a device must have for its arithmetic, under the names that drivers give it."""
         entries = defined(self.intrinsics, self.language)

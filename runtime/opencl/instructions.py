@@ -1,8 +1,9 @@
 """Instructions of a processor that kernels use by name, and kernels that show whether they can.
 
 A kernel uses an instruction where the macro is defined that has its name in capitals. A driver's
-compiler may not know the instruction, or may end the process over it, so that it is tried first.
-So are functions of the system, which a driver may or may not find for a kernel.
+compiler may not know the instruction, or may end the process over it, so that it is tried first. So
+are functions of the system, which a driver may or may not find for a kernel. Instructions are in
+functions, as PoCL 6 compiles no kernel with assembler's text in it.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,8 @@ typedef uchar uchar64 __attribute__((ext_vector_type(64)));
 int16 vpdpbusd(int16 sum, uchar64 bytes, uchar64 weights) __asm("llvm.x86.avx512.vpdpbusd.512");
 #endif
 
-__kernel void probe(__global const int16 *x, __global int16 *y) {
+static __attribute__((noinline, min_vector_width(512)))
+void item(__global const int16 *x, __global int16 *y) {
 #ifdef __x86_64__
   int16 sum = x[0];
   __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x[1]), "v"(x[2]));
@@ -36,6 +38,8 @@ __kernel void probe(__global const int16 *x, __global int16 *y) {
   y[0] = vpdpbusd(x[0], __builtin_astype(x[1], uchar64), __builtin_astype(x[2], uchar64));
 #endif
 }
+
+__kernel void probe(__global const int16 *x, __global int16 *y) { item(x, y); }
 """
 _BYTES, _WEIGHTS = (1, 2, 3, 255), (-1, 127, -128, -128)
 _SUM = sum(byte * weight for byte, weight in zip(_BYTES, _WEIGHTS, strict=True))
@@ -54,7 +58,8 @@ uchar64 vpermi2b(uchar64 first, uchar64 places, uchar64 second)
     __asm("llvm.x86.avx512.vpermi2var.qi.512");
 #endif
 
-__kernel void probe(__global const int16 *x, __global int16 *y) {
+static __attribute__((noinline, min_vector_width(512)))
+void item(__global const int16 *x, __global int16 *y) {
 #ifdef __x86_64__
   int16 found = x[0];
   __asm__("vpermi2b %2, %1, %0" : "+v"(found) : "v"(x[1]), "v"(x[2]));
@@ -64,6 +69,8 @@ __kernel void probe(__global const int16 *x, __global int16 *y) {
   y[0] = __builtin_astype(vpermi2b(first, __builtin_astype(x[0], uchar64), second), int16);
 #endif
 }
+
+__kernel void probe(__global const int16 *x, __global int16 *y) { item(x, y); }
 """
 
 _NANOSLEEP = """
