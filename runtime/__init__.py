@@ -6,8 +6,8 @@ loaded, the compiler never.
 
 from typing import TYPE_CHECKING
 
-from .api import devices as devices
 from .api import load as load
+from .drivers import devices as devices
 from .errors import BuildError as BuildError
 from .errors import CacheWarning as CacheWarning
 from .errors import DeviceError as DeviceError

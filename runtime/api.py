@@ -1,6 +1,6 @@
-"""`load` and `devices`, the functions that an application calls.
+"""`load`, the function that an application calls.
 
-They import what they need when they are called, so importing this module is cheap.
+It imports what it needs when it is called, so importing this module is cheap.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .drivers import RUNNABLE, open_device, start_drivers
 from .environment import starting_libraries
 from .errors import DeviceError, PlanError
-from .startup import DRIVER_PROCESS
 from .waiting import waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .custom_op import CustomOp
-    from .launch.device import Device, DeviceInfo, Unusable
+    from .launch.device import Device
     from .plan.records import Plan
     from .remote.keys import Trust
     from .session import Session
@@ -113,7 +113,7 @@ def load(
     watch = Loading(progress, shows=progress is None)
     with starting_libraries():
         if context is None:
-            _start_drivers(_target_by_name(cache), device)
+            start_drivers(_target_by_name(cache), device)
         with watch.step("find the model"):
             place, model = located(cache, model, device, trust, context, timeout)
         return load_folder(place, model, device, context, store_binaries, custom_ops, watch)
@@ -168,7 +168,7 @@ def load_folder(
             found = newest_first(cache, model)
         targets = _targets(found)
         if context is None:
-            _start_drivers(targets[0], device)
+            start_drivers(targets[0], device)
         weights = Weights(found[0][0]) if len(found) == 1 else None
         in_background(_import_session, "imports")
         with told.step("open the device"):
@@ -189,7 +189,7 @@ def load_folder(
     with starting_libraries(), told.step("load"):
         if context is None:
             # What is not known before it is downloaded, or is loaded by a command.
-            _start_drivers(_target_by_name(cache), device)
+            start_drivers(_target_by_name(cache), device)
         from .cache.folder import read_settled
 
         return read_settled(cache, attempt)
@@ -245,81 +245,3 @@ def _target_by_name(cache: str | os.PathLike[str]) -> str:
             names += [name] if len(name) < FINGERPRINT_DIGITS else os.listdir(below)
     targets = {name.partition("-")[0] for name in names} & RUNNABLE.keys()
     return targets.pop() if len(targets) == 1 else ""
-
-
-def _start_drivers(target: str, device: str) -> None:
-    """Start those of a target, if it is known, unless that has been done."""
-    if target == "opencl":
-        from .opencl.starting import start
-
-        start(device)
-    elif target == "glsl":
-        from .opengl.egl import DRIVERS
-
-        DRIVERS.start()
-    elif target:
-        DRIVER_PROCESS.start()
-
-
-def open_device(device: str, targets: Sequence[str], context: Any = None) -> Device:
-    """A device with this name for the first target that has one (DeviceError).
-
-    `targets` must not be empty. `context` is the caller's, as `load` takes it.
-    """
-    compiled_for = f"the model was compiled for {' and '.join(targets)}"
-    opened: Device
-    if context is not None:
-        from .launch.callers_memory import callers_context
-
-        given = callers_context(context)
-        if given.target not in targets:
-            needed = f"a {given.kind} needs a model compiled for {given.target}"
-            raise DeviceError(f"{needed}, but {compiled_for}")
-        opened = _driver(given.target).open_in(given, device)
-        return opened
-    errors = []
-    for target in targets:
-        try:
-            opened = _driver(target).open_device(device)
-            return opened
-        except DeviceError as error:
-            errors.append(error)
-    raise DeviceError("\n".join([*map(str, errors), compiled_for])) from errors[0]
-
-
-# The targets whose kernels run here, with the module that finds and opens their devices.
-RUNNABLE = {"opencl": ".opencl.find", "glsl": ".opengl.find", "wgsl": ".webgpu.find"}
-
-
-def _driver(target: str) -> Any:
-    """That module (DeviceError)."""
-    if target not in RUNNABLE:
-        *others, last = RUNNABLE
-        raise DeviceError(
-            f"this runtime runs kernels for {', '.join(others)} and {last}, not for {target}"
-        )
-    return import_module(RUNNABLE[target], __package__)
-
-
-def devices() -> list[DeviceInfo]:
-    """The attached devices: those of OpenCL, then of OpenGL, then of WebGPU, each best first.
-
-    Without moderngl or libEGL no OpenGL devices are found, and without wgpu none of WebGPU.
-    DeviceError if OpenCL is not installed.
-    """
-    found = list(_driver("opencl").devices())
-    for target in ("glsl", "wgsl"):
-        with suppress(DeviceError):
-            found += _driver(target).devices()
-    return found
-
-
-def unusable() -> list[Unusable]:
-    """The devices and drivers of OpenCL and WebGPU that do not work.
-
-    DeviceError if OpenCL is not installed.
-    """
-    found = list(_driver("opencl").unusable())
-    with suppress(DeviceError):
-        found += _driver("wgsl").unusable()
-    return found

@@ -5,8 +5,8 @@ from typing import Any
 
 from devices import Attached
 
-from tflgpu.runtime.api import open_device
 from tflgpu.runtime.cache.binaries import BINARIES
+from tflgpu.runtime.drivers import open_device
 
 # Of a variant with the plan `chain`.
 FILES = [

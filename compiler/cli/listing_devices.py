@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import click
 
 from ... import runtime
-from ...runtime.api import unusable
+from ...runtime.drivers import unusable
 from ...runtime.opencl.find import advice
 from ..devices import profiles
 from ..devices.attached import Match, match

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tflgpu.compiler.options import Options as Options
     from tflgpu.compiler.tools.editing.edit import edit_kernel as edit_kernel
     from tflgpu.compiler.tools.editing.edit import revert_kernel as revert_kernel
-    from tflgpu.runtime.api import devices as devices
     from tflgpu.runtime.api import load as load
     from tflgpu.runtime.binding.bound import BoundRun as BoundRun
     from tflgpu.runtime.binding.submitted import SubmittedRun as SubmittedRun
+    from tflgpu.runtime.drivers import devices as devices
     from tflgpu.runtime.errors import BuildError as BuildError
     from tflgpu.runtime.errors import CacheWarning as CacheWarning
     from tflgpu.runtime.errors import DeviceError as DeviceError
@@ -52,9 +52,9 @@ _NAMES = {
     "compiler.options": ["Options"],
     "compiler.tools.editing.edit": ["edit_kernel", "revert_kernel"],
     "loading": ["load"],
-    "runtime.api": ["devices"],
     "runtime.binding.bound": ["BoundRun"],
     "runtime.binding.submitted": ["SubmittedRun"],
+    "runtime.drivers": ["devices"],
     "runtime.errors": [
         *("BuildError", "CacheWarning", "DeviceError", "DeviceWarning", "InputError", "PlanError"),
         *("StoreError", "TflgpuError"),

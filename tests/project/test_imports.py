@@ -55,7 +55,8 @@ STAGES = {
         *("processor", "environment"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op"),
         *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
-        *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),
+        *("session_device", "execution", "shown", "loaded_model", "binding", "session"),
+        *("drivers", "api"),
     ),
     "litert": (
         *("options", "file", "details", "variants", "subgraph", "opened", "interpreter"),

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.api import RUNNABLE, open_device
 from ....runtime.cache.folder import newest_first
 from ....runtime.cache.variant import Variant, as_compiled, check_text, read_variant
+from ....runtime.drivers import RUNNABLE, open_device
 from ....runtime.errors import InputError, PlanError
 from ....runtime.inputs import arrays_for
 from ....runtime.plan.kernels import Kernel
