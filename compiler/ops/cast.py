@@ -41,6 +41,12 @@ def _to_half(f: Any, v: Any) -> Any:
     return f.if_positive(65520.0 - size, finite, beyond)
 
 
+def _to_bfloat16(f: Any, v: Any) -> Any:
+    """The nearest number of bfloat16, of two the even one; NaN stays."""
+    bits = f.bits_to_int(v)
+    return f.or_nan(f.bits_to_float(f.bit_and(bits + 32767 + f.bit_and(bits >> 16, 1), -65536)), v)
+
+
 def _conversion(source: str, target: str) -> Formula:
     """The formula of a cast: fractions are truncated, narrow integers wrap."""
     floating = kernel_dtype(source) == "float32"
@@ -78,6 +84,14 @@ def _launch(op: Op, conversion: Formula) -> Launch:
 
 def _cast(op: Op, target: Target) -> Launch:
     return _launch(op, _conversion(op.operand(0).dtype, op.core[-1].output.dtype))
+
+
+def rounded_to_bfloat16(values: Array) -> Array:
+    """The nearest numbers of 16 bits, ties to even, as float32; NaN stays."""
+    floats = values.astype(np.float32)
+    bits = floats.view(np.uint32)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(floats), floats, rounded.view(np.float32))
 
 
 def _reference(op: Op, values: Array) -> Array:
@@ -122,9 +136,16 @@ define(
     (row_major("convert", _cast),),
     _reference,
     ANY,
-    note="floats beyond the range of 32 bits with a sign become its least or greatest integer",
+    note="floats beyond the range of 32 bits with a sign become its least or greatest integer; "
+    "bfloat16 only between two CASTs",
     versions=9,
     traits=Traits(lambda op: op.operand(0).dtype == op.output.dtype, converts=True),
+)
+define(
+    "tflgpu.round_to_bfloat16 x -> y",
+    same_as_first,
+    (row_major("convert", lambda op, _: _launch(op, _to_bfloat16)),),
+    lambda op, x: rounded_to_bfloat16(x),
 )
 define(
     "BITCAST x -> y",

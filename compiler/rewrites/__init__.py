@@ -9,6 +9,7 @@ from .canonicalize.infer_and_fold import eliminate_dead_code, infer_and_fold
 from .canonicalize.resolve_control_flow import inline_subgraphs, resolve_control_flow
 from .decompose.decomposition import decompose_operators
 from .decompose.dequantize_constants import dequantize_constants
+from .decompose.hold_bfloat16 import hold_bfloat16
 from .decompose.resolve_variables import resolve_variables
 from .decompose.split_activation import split_activation
 from .decompose.split_directions import split_directions
@@ -74,6 +75,7 @@ CANONICALIZE: tuple[Pass, ...] = (
 DECOMPOSE: tuple[Pass, ...] = (
     resolve_variables,
     widen_halves,
+    hold_bfloat16,
     split_directions,
     lower_quantized,
     dequantize_constants,

@@ -14,7 +14,7 @@ from ..target import Target
 from .legality import finding
 
 # Types that no kernel reads or writes; operators connected by them are decomposed together.
-INNER_TYPES = frozenset(["complex64", "int4", "variant"])
+INNER_TYPES = frozenset(["bfloat16", "complex64", "int4", "variant"])
 
 
 def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:

@@ -36,14 +36,18 @@ def casts() -> Iterator[Case]:
         "int32": xi(5, 7, draw="large"),
     }
     for name, given in halved.items():
-        yield Case("CAST", f"{name} to float16 and back", through_half(given, name.split()[-1]))
+        for half in ("float16", "bfloat16"):
+            value = through_half(given, name.split()[-1], half)
+            yield Case("CAST", f"{name} to {half} and back", value)
+    constant = through_half(known(np.linspace(-1, 1, 7, dtype=np.float32)), "float32", "bfloat16")
+    yield Case("CAST", "constant to bfloat16 and back", call("MUL", x(3, 7), constant))
 
 
-def through_half(value: Value, dtype: str) -> Value:
-    """Rounded to float16."""
-    attrs = {"in_data_type": dtype, "out_data_type": "float16"}
-    half = typed("float16", "CAST", value, **attrs)
-    return call("CAST", half, in_data_type="float16", out_data_type="float32")
+def through_half(value: Value, dtype: str, half: str) -> Value:
+    """Rounded to 16 bits."""
+    attrs = {"in_data_type": dtype, "out_data_type": half}
+    rounded = typed(half, "CAST", value, **attrs)
+    return call("CAST", rounded, in_data_type=half, out_data_type="float32")
 
 
 def dequantizations() -> Iterator[Case]:

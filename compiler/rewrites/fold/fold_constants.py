@@ -33,6 +33,8 @@ def known(op: Op) -> bool:
     definition = OPS.get(op.name)
     if definition is None or definition.reference is None or op.epilogue:
         return False
+    if any(tensor.dtype == "bfloat16" for tensor in op.outputs):  # numpy has no such type
+        return False
     if definition.reads_shapes_only:
         return True
     if not all(tensor.constant and not tensor.variable for tensor in op.reads):

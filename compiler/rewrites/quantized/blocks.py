@@ -32,13 +32,6 @@ def scales_of_blocks(here: Lowering, table: Tensor) -> Array:
     return blocks.scales.data.astype(np.float32).reshape(*table.shape[:-1], count)
 
 
-def rounded_to_bfloat16(values: Array) -> Array:
-    """The nearest numbers of 16 bits, ties to even, as float32."""
-    bits = values.astype(np.float32).view(np.uint32)
-    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
-    return np.asarray(rounded.view(np.float32))
-
-
 def check_own_kernel(here: Lowering, weights: Tensor) -> None:
     """UnsupportedError for layers that neither XNNPACK nor LiteRT's own kernel computes."""
     outputs, inputs = weights.shape

@@ -7,9 +7,10 @@ point of its own; the sums are of integers, and become floats again.
 import numpy as np
 
 from ...ir import Op, Tensor
+from ...ops.cast import rounded_to_bfloat16
 from ...ops.fully_connected import OF_BLOCKS
 from ...ops.row_scales import ROW_SCALES
-from .blocks import XNNPACK_BLOCK, check_own_kernel, rounded_to_bfloat16, scales_of_blocks
+from .blocks import XNNPACK_BLOCK, check_own_kernel, scales_of_blocks
 from .lowering import EXACT, PACKED, Lowering
 from .ratios import HYBRID_BLOCK
 
