@@ -28,7 +28,9 @@ def clamp(value: Operand, low: Operand, high: Operand) -> Expression:
     known, least, most = alike(*map(expression, (value, low, high)))
     if None not in (known.value, least.value, most.value):
         return minimum(maximum(known, least), most)
-    return least if least == most else Call("clamp", known, least, most, type=known.type)
+    if least == most and known.type not in LANE:  # a number is no vector
+        return least
+    return Call("clamp", known, least, most, type=known.type)
 
 
 def select(condition: Expression, chosen: Operand, other: Operand) -> Expression:

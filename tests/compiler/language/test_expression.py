@@ -106,6 +106,8 @@ def test_sums_and_products(coordinate: Expression, step: int, start: int) -> Non
         (Number(-7) // 2, "-3"),
         ((X * 3 + Y) % 4, "(x * 3 + y) % 4"),
         (minimum(3, 1) + maximum(3, 1) + clamp(9, 0, 5), "9"),
+        (clamp(X, 3, 3), "3"),
+        (clamp(LANES, 3, 3), "clamp(lanes, 3, 3)"),
         (minimum(X + Y, 6) // 4, "min(x + y, 6) / 4"),
         (Operation(">>", X + 1, Y) + 2, "((x + 1) >> y) + 2"),
         (select(X < 3, Element(Name("at"), Y + 1), 0), "x < 3 ? at[y + 1] : 0"),
