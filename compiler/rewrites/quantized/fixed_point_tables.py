@@ -118,8 +118,8 @@ def prelu(here: Lowering) -> Tensor:
     source, slopes, result = here.op.operand(0), here.op.operand(1), here.op.output
     if slopes.dtype == "int16":
         raise here.declined("its slopes are int16, whose bytes LiteRT takes for int8")
-    scales = [np.float64(here.scale(tensor)) for tensor in (source, slopes, result)]
-    positive, negative = scales[0] / scales[2], scales[0] * scales[1] / scales[2]
+    one, slope, other = map(here.scale, (source, slopes, result))
+    positive, negative = one / other, one * slope / other  # in float32
     return _by_sign(here, here.centered(slopes), float(positive), float(negative))
 
 
