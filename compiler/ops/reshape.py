@@ -8,7 +8,7 @@ from ..target import Target
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch
 from .base.shapes import normalize_axis
-from .base.storage import ANY, bhwc
+from .base.storage import ANY, bhwc, lane_of
 from .base.traits import Traits, always, among_operands
 
 
@@ -44,7 +44,10 @@ def infer_expand_dims(op: Op) -> list[Shape]:
 
 def same_slices(op: Op, target: Target) -> str | None:
     """Why channel slices do not hold the same bytes before and after; None if they do."""
-    shapes = op.operand(0).shape, op.output.shape
+    source, result = op.operand(0), op.output
+    if lane_of(source, target) != lane_of(result, target):
+        return "the precision changes"
+    shapes = source.shape, result.shape
     if max(map(len, shapes)) > 4:
         return "rank is above 4"
     (batch, _, _, channels), (batches, _, _, outputs) = map(bhwc, shapes)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agreement import run
+from agreement import assert_agrees, run
 from cases.convolutions import window
 from devices import need_programs
-from graphs import call, model, w, x, xi
+from graphs import call, ints, model, reshape, w, x, xi
 from graphs.values import Constant
 from paths import DIGITS_MODEL
 
@@ -25,6 +25,7 @@ from tflgpu.runtime import PlanError
 
 PRECISIONS: tuple[Precision, ...] = ("f32", "f16")
 TOLERANCE = 1e-2
+STEPS = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 
 
 @pytest.mark.parametrize(
@@ -186,6 +187,18 @@ def test_all_else_computes_in_single(options: Options) -> None:
     compiled = build(DIGITS_MODEL, options)
     assert not any("in half precision" in text for text in compiled.sources.values())
     assert compiled.plan.needs.extensions == ()
+
+
+def test_what_is_kept_in_single_precision_is_reshaped_into_half(
+    opencl_device: str, tmp_path: Path
+) -> None:
+    """The kept pool keeps its operand, of which the convolution reads another view."""
+    image = call("RESIZE_BILINEAR", x(1, 5, 7, 8), ints(6, 6))
+    pooled = call("AVERAGE_POOL_2D", image, filter_height=2, filter_width=2, **STEPS)
+    convolved = call("CONV_2D", reshape(image, 1, 4, 9, 8), w(16, 3, 3, 8), w(16), **STEPS)
+    options = {"device": "cpu", "precision": "f16", "keep_f32": ("AVERAGE_POOL_2D",)}
+    made = model({"y": [convolved, pooled]})
+    assert_agrees(made, opencl_device, tmp_path, TOLERANCE, **options)
 
 
 def test_a_device_without_half_arithmetic_refuses_it(opencl_device: str, tmp_path: Path) -> None:
