@@ -1,9 +1,11 @@
 """The device of a session: whose turn it is, and what to free before it."""
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 from .errors import DeviceError
@@ -31,8 +33,8 @@ class SessionDevice:
         self.loaded: list[tuple[Callable[[], None], Any]] = []
         # What the last run was of, and its buffers; None before the first.
         self.used: tuple[Plan, Buffers] | None = None
-        self._lock = threading.Lock()
-        self._thread: int | None = None
+        self._lock = threading.RLock()
+        self._holder: FrameType | None = None  # What the block inside is part of.
         self._closed = False
         weakref.finalize(self, _free, device, self.dropped).atexit = False
         weakref.finalize(self, _free, device, self.loaded).atexit = False
@@ -40,7 +42,7 @@ class SessionDevice:
     def __enter__(self) -> Device:
         # Another thread of the process that was forked may have held the lock.
         self.check_process()
-        self._acquire()
+        self._acquire(sys._getframe(2))  # An execution enters it for the one that has the block.
         if self._closed:
             self.__exit__()
             raise DeviceError("the session is closed; load the model again")
@@ -49,17 +51,28 @@ class SessionDevice:
         return self.device
 
     def __exit__(self, *_: object) -> None:
-        self._thread = None
+        self._holder = None
         self._lock.release()
 
-    def _acquire(self) -> None:
-        if self._thread == threading.get_ident():
-            raise DeviceError(
-                "the session runs on this thread already: what it calls, such as a function in "
-                "custom_ops, can neither use nor close it"
-            )
-        self._lock.acquire()
-        self._thread = threading.get_ident()
+    def _acquire(self, holder: FrameType) -> None:
+        if self._holder is not None:
+            if _is_running(self._holder):
+                raise DeviceError(
+                    "the session runs on this thread already: what it calls, such as a function "
+                    "in custom_ops, can neither use nor close it"
+                )
+            self._give_back()
+        try:
+            self._lock.acquire()
+            self._holder = holder
+        except BaseException:
+            self._give_back()
+            raise
+
+    def _give_back(self) -> None:
+        """Release the lock if Ctrl-C came just before the block on this thread, or behind it."""
+        with suppress(RuntimeError):  # It is not this thread's.
+            self._lock.release()
 
     @property
     def closed(self) -> bool:
@@ -73,7 +86,7 @@ class SessionDevice:
         """Release the device. Closing again, or in a forked process, does nothing."""
         if DRIVER_PROCESS.lost:
             return
-        self._acquire()
+        self._acquire(sys._getframe())
         try:
             if not self._closed:
                 self._closed = True
@@ -84,6 +97,14 @@ class SessionDevice:
                 self.device.release()
         finally:
             self.__exit__()
+
+
+def _is_running(frame: FrameType) -> bool:
+    """Whether this thread is inside a frame."""
+    inner: FrameType | None = sys._getframe()
+    while inner is not None and inner is not frame:
+        inner = inner.f_back
+    return inner is not None
 
 
 def _free(device: Device, dropped: list[tuple[Callable[[], None], Any]]) -> None:

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,8 @@ class Slot:
         # The outputs of the last run that parts on LiteRT have computed.
         self._on_host: dict[int, Array] = {}
         self._in_flight: list[Run] = []  # The run that has not been settled, if there is one.
+        # Whether something was started behind which there is no marker: Ctrl-C may come between.
+        self._unmarked = False
         execution.owner.slots.add(self)
         # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
         # still be using the memory of its own run, so that is kept.
@@ -96,6 +99,7 @@ class Slot:
             raise DeviceError("the bound run is closed; bind its inputs and outputs again")
         self.settle()
         execution = self._execution
+        self._unmarked = True
         with execution.finishing:
             for index, copy_in in self._copies_in.items():
                 copy_in.start(sources[index], may_change)
@@ -111,6 +115,7 @@ class Slot:
         """Mark the end of the run that was started last, which is in flight until `settle`."""
         run = Run(self._execution.device.mark(), targets)
         self._in_flight.append(run)
+        self._unmarked = False
         return run
 
     def settle(self) -> None:
@@ -149,5 +154,8 @@ class Slot:
         """The same, inside a `with` block."""
         if self._finalizer.detach() is not None:
             self.settle()
+            if self._unmarked:
+                with suppress(DeviceError):
+                    self._execution.device.finish()
             self._execution.owner.slots.discard(self)
             self._free()

@@ -120,7 +120,13 @@ class OpenCLDevice(Device):
             # Shared memory is freed in its context, even after the device has been released.
             call("clRetainContext", self._context)
             self._owned.add("clReleaseContext", self._context)
-            yield free
+            try:
+                yield free
+            except BaseException:
+                # Memory that is about to be freed may still be being filled.
+                with suppress(DeviceError):
+                    self.finish()
+                raise
 
     def sub_buffer(self, buffer: int, offset: int, size: int) -> int:
         return self._memory.sub_buffer(buffer, offset, size)
