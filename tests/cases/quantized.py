@@ -255,7 +255,7 @@ def axes() -> Iterator[Case]:
             for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
                 value = quantized(operator, image, **kind, **pool)
                 yield row("axes", f"{operator} {dtype} {activation}", value)
-        highest = {**kind, "zero": np.iinfo(dtype).max if dtype != "int16" else 0}
+        highest: dict[str, Any] = {**kind, "zero": np.iinfo(dtype).max if dtype != "int16" else 0}
         none: dict[str, Any] = {**pool, "fused_activation_function": "RELU"}
         value = quantized("AVERAGE_POOL_2D", xq(2, 7, 5, 19, **highest), **highest, **none)
         yield row("axes", f"AVERAGE_POOL_2D {dtype} of which RELU leaves 0", value)

@@ -30,8 +30,17 @@ def events(opened: Session, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     device: Any = opened._execution.device
     noted: list[str] = []
     finish, free = device.finish, device._owned._free
-    monkeypatch.setattr(device, "finish", lambda: (noted.append("finish"), finish())[1])
-    monkeypatch.setattr(device._owned, "_free", lambda made: (noted.append("free"), free(made)))
+
+    def finishes() -> None:
+        noted.append("finish")
+        finish()
+
+    def frees(made: Any) -> None:
+        noted.append("free")
+        free(made)
+
+    monkeypatch.setattr(device, "finish", finishes)
+    monkeypatch.setattr(device._owned, "_free", frees)
     return noted
 
 
