@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Array, Op, Shape
-from ..language.expression import TRUE, Expression, Operand, expression
+from ..language.expression import TRUE, Expression, Name, Operand
 from ..target import Target
 from .base.definition import Implementation, Reference, define, row_major
 from .base.launch import Launch, image_launch, linear_grid, linear_launch
@@ -178,8 +178,8 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
             return f"rows of {channels} elements are not whole slices of images"
         if reason := no_whole_rows(op, target, op.epilogue_inputs, op.operand(0)):
             return reason
-        place = (expression(0),) * 4
-        return None if find(op, place, target.lanes).inside is TRUE else "pixels are padded"
+        place = map(Name, ("batch", "row", "column", "slice"))
+        return None if find(op, tuple(place), target.lanes).inside is TRUE else "pixels are padded"
 
     def rows(op: Op, target: Target) -> Launch:
         slices = (*op.output.shape[:3], op.output.shape[3] // target.lanes)
