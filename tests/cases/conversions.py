@@ -37,8 +37,8 @@ def casts() -> Iterator[Case]:
     }
     for name, given in halved.items():
         for half in ("float16", "bfloat16"):
-            value = through_half(given, name.split()[-1], half)
-            yield Case("CAST", f"{name} to {half} and back", value)
+            back = through_half(given, name.split()[-1], half)
+            yield Case("CAST", f"{name} to {half} and back", back)
     constant = through_half(known(np.linspace(-1, 1, 7, dtype=np.float32)), "float32", "bfloat16")
     yield Case("CAST", "constant to bfloat16 and back", call("MUL", x(3, 7), constant))
 

@@ -4,6 +4,8 @@ y = CAST(x: float32): bfloat16   z = CAST(y): float32
 becomes   y = tflgpu.round_to_bfloat16(x): float32   z = CAST(y): float32
 """
 
+from functools import partial
+
 from ...ir import Graph, Op, Tensor
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
@@ -18,11 +20,11 @@ def hold_bfloat16(graph: Graph, target: Target) -> Attempts:
         yield Attempt((op,))
         source, result = op.operand(0), op.output
         graph.remove(op)
-        place = {"index": op.index, "origins": op.origins}
+        new = partial(Op, index=op.index, origins=op.origins)
         if source.dtype != "float32":
             wide = Tensor(f"{result.name}/wide", result.shape)
-            graph.add(Op("CAST", (source,), (wide,), **place))
+            graph.add(new("CAST", (source,), (wide,)))
             source = wide
         rounded = Tensor(result.name, result.shape)
-        graph.add(Op("tflgpu.round_to_bfloat16", (source,), (rounded,), **place))
+        graph.add(new("tflgpu.round_to_bfloat16", (source,), (rounded,)))
         graph.replace(result, rounded)
