@@ -142,7 +142,7 @@ define(
     traits=Traits(lambda op: op.operand(0).dtype == op.output.dtype, converts=True),
 )
 define(
-    "tflgpu.round_to_bfloat16 x -> y",
+    "tflgpu.round_to_bfloat16",
     same_as_first,
     (row_major("convert", lambda op, _: _launch(op, _to_bfloat16)),),
     lambda op, x: rounded_to_bfloat16(x),
