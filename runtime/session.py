@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from .cache.variant import Variant
-from .errors import InputError
+from .errors import DeviceError, InputError
 from .exchange import PartTime, as_declared
 from .execution import Execution
 from .input_shapes import shapes_of, signatures_of
@@ -362,6 +362,11 @@ class Session:
         from .shown import table
 
         return table(self._execution, len(self.input_shapes))
+
+    def __reduce__(self) -> NoReturn:
+        raise DeviceError(
+            "a session can neither be copied nor sent to another process; load the model there, too"
+        )
 
     def __enter__(self) -> Session:
         with self._execution:

@@ -1,7 +1,9 @@
 """Sessions on every device, with hand-written plans and kernels."""
 
+import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,6 +133,12 @@ void main_kernel(__global float* y) { y[get_global_id(0)] = 3.0f; }
 """
     with opened(single(source, [], TensorInfo("y", (5,), "float32"), 5)) as session:
         np.testing.assert_array_equal(session.run()["y"], np.full(5, 3, np.float32))
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, deepcopy])
+def test_it_has_no_copies(copied: Callable[[Any], Any], session: Session) -> None:
+    with pytest.raises(DeviceError, match="neither be copied nor sent to another process; load"):
+        copied(session)
 
 
 def test_use_after_close(session: Session) -> None:
