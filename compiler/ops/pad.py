@@ -47,7 +47,7 @@ def _padded(op: Op) -> Shape:
     return tuple(size + before + after for size, (before, after) in sizes)
 
 
-_TRAITS = Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands)
+_TRAITS = Traits(always, permutable=Permutable(per_axis=(1,), unit=(0,)), range=among_operands)
 
 for _signature, _found, _versions in (
     ("MIRROR_PAD x:T paddings:integer -> y:T", _mirrored, 3),

@@ -202,7 +202,10 @@ define_move(
     _infer_slice,
     versions=8,
     traits=Traits(
-        always, permutable=Permutable(per_axis=(1, 2)), aliases=True, range=among_operands
+        always,
+        permutable=Permutable(per_axis=(1, 2), unit=(0, 1)),
+        aliases=True,
+        range=among_operands,
     ),
 )
 define_move(

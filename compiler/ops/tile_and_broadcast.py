@@ -57,5 +57,5 @@ define_move(
     "TILE x:T sizes:integer -> y:T",
     _tile,
     versions=3,
-    traits=Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands),
+    traits=Traits(always, permutable=Permutable(per_axis=(1,), unit=(1,)), range=among_operands),
 )

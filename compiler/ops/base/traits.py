@@ -62,6 +62,8 @@ class Permutable:
     # Positions of the operands that have the axes of the output; None for all operands.
     images: tuple[int, ...] | None = (0,)
     per_axis: tuple[int, ...] = ()  # Positions of constant operands with one entry per axis.
+    # Their entries for an axis of size 1 that stays so; () if that is not known.
+    unit: tuple[int, ...] = ()
     axes: int | None = None  # Position of the constant operand whose entries are axes.
     axis: Callable[[Op], int] | None = None  # Reads the attribute `axis`, counted from the front.
     bits: tuple[str, ...] = ()  # Attributes that are bit masks with one bit per axis.

@@ -1,13 +1,14 @@
 """What computes with a transpose's axes of size 1 in other places gets them where that has them.
 
-The transposes around elementwise operators and reductions can then cancel.
+The transposes around elementwise operators, reductions, and operators that pad, cut or join can
+then cancel.
 
     t = TRANSPOSE(x[1,1,7,5]) perm=(0,3,1,2)   r = RESHAPE(t[1,5,1,7]) new_shape=(1,5,7)
     m = MEAN(r) axes=(2,) keep_dims   y = SUB(r, m)   z = RESHAPE(y) new_shape=(1,5,1,7)
     becomes   m = MEAN(t) axes=(3,) keep_dims   z = SUB(t, m)
 
 PyTorch's converter writes convolutions of one dimension with images of one row, and what is between
-them, such as a group normalization, without that row.
+them, such as a group normalization or the padding of a causal one, without that row.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ import numpy as np
 
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops import RESHAPES
-from ...ops.elementwise import ELEMENTWISE
 from ...ops.reduce import REDUCTIONS, axes
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .border import Border, Region, connected
-from .permutable import images, is_permutable
+from .permutable import images, is_permutable, permutable
 
 
 @graph_rewrite()
@@ -72,9 +72,10 @@ class _Alignment:
         return dict(zip(before, after, strict=True))
 
     def fits(self, shape: Shape) -> bool:
-        """Whether a tensor of this shape broadcasts to `given`, axis by axis."""
+        """Whether a tensor of this shape has its axes of several entries where `given` has them."""
+        places = self.places()
         return len(shape) == len(self.given) and all(
-            size in (1, whole) for size, whole in zip(shape, self.given, strict=True)
+            size == 1 or axis in places for axis, size in enumerate(shape)
         )
 
     def shape(self, shape: Shape) -> Shape:
@@ -99,11 +100,15 @@ def _region(graph: Graph, reshape: Op, alignment: _Alignment) -> Region:
 
 
 def _can_align(op: Op, alignment: _Alignment) -> bool:
-    if op.name not in ELEMENTWISE and op.name not in REDUCTIONS:
-        return False
     if not is_permutable(op) or not alignment.fits(op.output.shape):
         return False
-    if op.name in REDUCTIONS and not {*axes(op)} & alignment.places().keys():
+    trait, places = permutable(op), alignment.places()
+    if op.name in REDUCTIONS:
+        if not {*axes(op)} & places.keys():
+            return False
+    elif len(trait.unit) < len(trait.per_axis) or trait.bits or trait.axes is not None:
+        return False
+    if trait.axis is not None and trait.axis(op) not in places:
         return False
     return all(alignment.fits(tensor.shape) for _, tensor in images(op))
 
@@ -147,8 +152,15 @@ class _Border(Border):
         return source if self._aligned(tensor, source) else self._reshape(source, self.like(tensor))
 
     def adapt(self, op: Op, inputs: list[Tensor | None]) -> None:
+        trait, places = permutable(op), self.alignment.places()
+        if trait.axis is not None:
+            op.attrs = op.attrs | {"axis": places[trait.axis(op)]}
+        for position, unit in zip(trait.per_axis, trait.unit, strict=True):
+            table = op.constant(position)
+            moved = np.full((len(self.alignment.wanted), *table.shape[1:]), unit, table.dtype)
+            moved[[*places.values()]] = table[[*places]]
+            inputs[position] = constant(f"{op.output.name}/input{position}", moved)
         if op.name in REDUCTIONS:
-            places = self.alignment.places()
             own = np.array([places[axis] for axis in axes(op) if axis in places], np.int32)
             inputs[1] = constant(f"{op.output.name}/axes", own)
 

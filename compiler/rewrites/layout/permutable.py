@@ -26,7 +26,7 @@ def is_permutable(op: Op) -> bool:
 
 def images(op: Op) -> Iterator[tuple[int, Tensor]]:
     """The operands that have the axes of the output, with their positions."""
-    positions = _trait(op).images
+    positions = permutable(op).images
     rank = len(op.output.shape)
     for position, tensor in enumerate(op.inputs):
         if tensor is None or (positions is not None and position not in positions):
@@ -37,7 +37,7 @@ def images(op: Op) -> Iterator[tuple[int, Tensor]]:
 
 def permuted_attrs(op: Op, order: Sequence[int]) -> dict[str, Any]:
     """The attributes after axis a of an operator has become axis `order[a]`."""
-    trait = _trait(op)
+    trait = permutable(op)
     attrs = dict(op.attrs)
     if trait.axis is not None:
         attrs["axis"] = order[trait.axis(op)]
@@ -49,7 +49,7 @@ def permuted_attrs(op: Op, order: Sequence[int]) -> dict[str, Any]:
 
 def permuted_constants(op: Op, order: Sequence[int]) -> dict[int, Tensor]:
     """The operands that name axes or have one entry per axis, by position, permuted likewise."""
-    trait = _trait(op)
+    trait = permutable(op)
     back = np.argsort(order)
     contents: dict[int, Array] = {}
     for position in trait.per_axis:
@@ -63,7 +63,8 @@ def permuted_constants(op: Op, order: Sequence[int]) -> dict[int, Tensor]:
     }
 
 
-def _trait(op: Op) -> Permutable:
+def permutable(op: Op) -> Permutable:
+    """The trait of an operator that has it."""
     trait = traits_of(op.name).permutable
     assert trait is not None
     return trait

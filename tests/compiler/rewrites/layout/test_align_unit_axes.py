@@ -9,6 +9,8 @@ from rewriting import assert_agrees, assert_becomes, assert_declines, kernels, o
 from tflgpu.compiler.rewrites.layout.align_unit_axes import align_unit_axes
 from tflgpu.compiler.rewrites.layout.move_transposes import move_transposes
 
+STRIDES = {"stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+
 
 def normalized(channels: int = 19, length: int = 37) -> Value:
     """A convolution of one dimension and its group normalization, as PyTorch's converter writes it.
@@ -62,6 +64,48 @@ def test_transposes_around_a_normalization_cancel() -> None:
     assert kernels(normalized()) < kernels(normalized(), align_unit_axes)
 
 
+def causal(batch: int = 3, channels: int = 19, length: int = 37) -> Value:
+    """Two causal convolutions of one dimension, as PyTorch's converter writes them."""
+    image = call("ABS", x(batch, 1, length, channels))
+    row = reshape(transpose(image, 0, 3, 1, 2), batch, channels, length)
+    padded = call("PAD", row, known(np.array([[0, 0], [0, 0], [2, 0]], np.int32)))
+    back = transpose(reshape(padded, batch, channels, 1, length + 2), 0, 2, 3, 1)
+    return call("CONV_2D", back, w(5, 1, 3, channels), w(5), padding="VALID", **STRIDES)
+
+
+def test_a_causal_convolution_pads_channels_last() -> None:
+    assert "TRANSPOSE" not in operators(causal(), align_unit_axes, move_transposes)
+
+
+def test_tables_and_axes_follow() -> None:
+    source = """
+        input x float32[2,1,7,5]
+        constant order int32[4] = 0, 3, 1, 2
+        constant begin int32[3] = 0, 0, 2
+        constant size int32[3] = -1, 5, 4
+        constant times int32[3] = 1, 1, 2
+        t = TRANSPOSE(x, order)
+        r = RESHAPE(t) new_shape=(2,5,7)
+        s = SLICE(r, begin, size)
+        d = TILE(s, times)
+        c = CONCATENATION(d, r) axis=2
+        y = RESHAPE(c) new_shape=(2,5,1,15)
+        z = TANH(y)
+        output z
+    """
+    expected = """
+        t = TRANSPOSE(x, order)
+        s/aligned = SLICE(t, s/input1, s/input2)
+        d/aligned = TILE(s/aligned, d/input1)
+        c/aligned = CONCATENATION(d/aligned, t) axis=3
+        z = TANH(c/aligned)
+    """
+    graph = assert_becomes(source, expected, align_unit_axes)
+    assert graph.ops[1].constant(1).tolist() == [0, 0, 0, 2]
+    assert graph.ops[1].constant(2).tolist() == [-1, 5, 1, 4]
+    assert graph.ops[2].constant(1).tolist() == [1, 1, 1, 2]
+
+
 def test_what_stays() -> None:
     moved = reshape(transpose(x(1, 1, 7, 5), 0, 3, 1, 2), 1, 5, 7)
     assert_declines(call("TANH", moved), "^0 more values are reshaped$", align_unit_axes)
@@ -74,8 +118,23 @@ def test_what_stays() -> None:
 
 def test_values_agree(tmp_path: Path) -> None:
     moved = call("ABS", reshape(transpose(x(1, 1, 7, 5), 0, 3, 1, 2), 1, 5, 7))
+    reflected = call(
+        "MIRROR_PAD", moved, known(np.array([[0, 0], [2, 1], [0, 3]], np.int32)), mode="REFLECT"
+    )
     values = [
         normalized(),
+        causal(),
+        reshape(call("SOFTMAX", moved, beta=1.0), 1, 5, 1, 7),
+        reshape(call("CONCATENATION", moved, x(1, 5, 3), axis=-1), 1, 5, 1, 10),
+        reshape(
+            call("SLICE", call("TILE", moved, ints(1, 2, 1)), ints(0, 3, 1), ints(1, 6, -1)),
+            1,
+            6,
+            1,
+            6,
+        ),
+        reshape(call("CONCATENATION", moved, x(4, 5, 7), axis=0), 5, 5, 1, 7),
+        reshape(reflected, 1, 8, 1, 10),
         [reshape(moved, 1, 5, 1, 7), call("ADD", moved, w(7))],
         reshape(call("ADD", moved, x(1, 1, 7)), 5, 1, 7),
         reshape(call("SUM", moved, ints(0, 2), keep_dims=True), 1, 5, 1, 1),
