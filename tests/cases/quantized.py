@@ -72,8 +72,8 @@ def arithmetic() -> Iterator[Case]:
         yield row("arithmetic", f"PRELU {dtype}", value)
     # Factors worked out in float64 round one of these integers the other way.
     image = xq(64, 64, 1, scale=0.02521517127752304, zero=127)
-    slopes = known(np.full((1, 1), 5, np.int8), affine(0.04510573670268059))
-    value = quantized("PRELU", image, slopes, scale=0.011881066, zero=66)
+    slope = known(np.full((1, 1), 5, np.int8), affine(0.04510573670268059))
+    value = quantized("PRELU", image, slope, scale=0.011881066, zero=66)
     yield row("arithmetic", "PRELU of scales in float32", value)
     divisors = np.where(np.arange(19) == 9, 1, np.arange(19) - 9).astype(np.int8)
     constant = known(divisors, Quantization((0.5,), (0,)))
