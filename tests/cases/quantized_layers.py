@@ -252,6 +252,22 @@ def computed_weights() -> Iterator[Case]:
             yield row("computed weights", f"CONV_2D {how}", value)
 
 
+def factors_of_bytes() -> Iterator[Case]:
+    """Of int16, by scales whose product float32 rounds by half its last bit, as LiteRT does only
+    with sums of 32 bits."""
+    image, scales = xq(800, 20, dtype="int16"), affine(0.01954)
+    filters = known(drawn("weights", (16, 20), WHOLE_RANGE, "int8"), scales)
+    computed = Input((16, 20), WHOLE_RANGE, "int8", scales)
+    result: dict[str, Any] = {"dtype": "int16", "scale": 0.35}
+    for form, added in (("int32", True), ("int64", True), ("int64", False)):
+        with_bias = bias(filters, 16, form) if added else None
+        attrs = {**result, "fused_activation_function": "NONE", "quantized_bias_type": form}
+        for how, values in (("constant", filters), ("computed", computed)):
+            value = quantized("FULLY_CONNECTED", image, values, with_bias, **attrs)
+            name = f"FULLY_CONNECTED, {how}, bias {form if added else f'none, of {form}'}"
+            yield row("factors of bytes", name, value)
+
+
 def sums_of_bytes() -> Iterator[Case]:
     """Of int16, beyond what float32 holds, some also beyond 32 bits, where all have one sign."""
     levels = np.linspace(-127, 127, 19).astype(np.int8)
@@ -277,4 +293,4 @@ def sums_of_bytes() -> Iterator[Case]:
         yield row("sums of bytes", f"TRANSPOSE_CONV with bias {form}", value)
 
 
-TABLES = (layers, narrow_images, computed_weights, sums_of_bytes)
+TABLES = (layers, narrow_images, computed_weights, factors_of_bytes, sums_of_bytes)

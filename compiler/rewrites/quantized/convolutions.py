@@ -129,11 +129,9 @@ def _of_bytes(layer: Layer, bias: Tensor | None) -> Tensor:
     asked = op.attrs.get("quantized_bias_type")
     dtype = None if bias is None else bias.dtype
     if layer.name == "FULLY_CONNECTED":
-        if factors.ndim == 0:
-            factors = layer.single_factors
         if "int64" in (asked, dtype):
             return rounded_once_in_full(here, sums, factors)
-        return rounded_twice(here, sums, factors, 0.0)
+        return rounded_twice(here, sums, factors if factors.ndim else layer.single_factors, 0.0)
     if asked != "int32":
         if dtype not in (None, "int64"):
             raise here.declined("its options do not say that its bias has 32 bits")

@@ -118,9 +118,13 @@ def product_of_rows(here: Lowering) -> Tensor:
     first, second, result = op.operand(0), op.operand(1), op.output
     count = second.shape[1]
     second_scale = here.scale(second) if second.constant else here.one_scale(second)
+    bias = op.input(2)
+    wide = bias is not None and bias.dtype == "int64"
+    asked = op.attrs.get("quantized_bias_type") == "int64"
+    in_full = first.dtype == "int16" and second.dtype != "int16" and (wide or asked)
     product = here.one_scale(first) * second_scale
-    if product.ndim:
-        # LiteRT multiplies single scales in float32, those of channels in float64.
+    if product.ndim or in_full:
+        # LiteRT multiplies other scales in float32.
         product = np.float64(here.one_scale(first)) * second_scale
     factors = np.asarray(np.float64(product) / here.scale(result))
 
@@ -135,14 +139,12 @@ def product_of_rows(here: Lowering) -> Tensor:
         here.require_exact(count * here.reach(first) * here.reach(second))
         whole = multiply(here.centered(first), here.centered(second))
         sums = [here.constant(0), whole]
-    bias = op.input(2)
     sums = _with_bias(here, sums, bias)
-    wide = bias is not None and bias.dtype == "int64"
     if second.dtype == "int16":
-        if wide and op.attrs.get("quantized_bias_type") != "int64":
+        if wide and not asked:
             raise here.declined("its options do not say that its bias has 64 bits")
         value = rounded_once(here, sums, factors)
-    elif wide:
+    elif in_full:
         value = rounded_once_in_full(here, sums, factors)
     else:
         value = rounded_twice(here, sums, factors, 0.0)
