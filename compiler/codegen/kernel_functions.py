@@ -36,9 +36,7 @@ def literal(value: float, use: Use, dtype: str = "float32") -> Expression:
 
 
 # Functions that every kernel language has, for slices and for single values.
-BUILT_IN = frozenset(
-    {"ceil", "clamp", "cos", "floor", "log", "max", "min", "sign", "sin", "sqrt", "tanh"}
-)
+BUILT_IN = frozenset({"ceil", "clamp", "floor", "log", "max", "min", "sign", "sqrt", "tanh"})
 
 
 class KernelFunctions:
@@ -90,6 +88,12 @@ class KernelFunctions:
     def exp2(self, value: Operand) -> Expression:
         """2 to a power from -126 to 127."""
         return self._quick("quick_exp2", "exp2")(value)
+
+    def sin(self, value: Operand) -> Expression:
+        return self._quick("quick_sin", "sin")(value)
+
+    def cos(self, value: Operand) -> Expression:
+        return self._quick("quick_cos", "cos")(value)
 
     def _quick(self, name: str, built_in: str) -> Function:
         return self.use.function(name) if self.wide else Function(built_in)

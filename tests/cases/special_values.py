@@ -38,6 +38,11 @@ def kept_nan() -> Iterator[Case]:
     far = computed(np.nan, -np.inf, -104, -88, -86, 0, 86, np.inf)
     for operator in ("EXP", "LOGISTIC"):
         yield Case(operator, "of special values", call(operator, far))
+    turns = computed(*np.linspace(-300, 300, 37))
+    beyond = computed(np.nan, -20000, -0.5, 0, 3, 16383)
+    for operator in ("COS", "SIN"):
+        yield Case(operator, "of many turns", call(operator, turns))
+        yield Case(operator, "of special values", call(operator, beyond))
     for operator in ("MAXIMUM", "MINIMUM"):
         lines = computed(*SPECIAL)
         yield Case(operator, "with NaN first", call(operator, lines, ONE))
