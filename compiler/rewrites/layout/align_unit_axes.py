@@ -154,7 +154,7 @@ class _Border(Border):
     def adapt(self, op: Op, inputs: list[Tensor | None]) -> None:
         trait, places = permutable(op), self.alignment.places()
         if trait.axis is not None:
-            op.attrs = op.attrs | {"axis": places[trait.axis(op)]}
+            op.attrs = {**op.attrs, "axis": places[trait.axis(op)]}
         for position, unit in zip(trait.per_axis, trait.unit, strict=True):
             table = op.constant(position)
             moved = np.full((len(self.alignment.wanted), *table.shape[1:]), unit, table.dtype)
