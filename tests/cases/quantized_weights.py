@@ -59,6 +59,10 @@ def weights_alone() -> Iterator[Case]:
             filters = weights((10, size, size, 7), channels=channels)
             value = call("CONV_2D", x(2, 5, 7, 14), filters, w(10), **window(), **plain)
             yield row("weights", f"CONV_2D of {size} in groups {how}", value)
+        filters = weights((19, 2, 4, 32), channels=channels)
+        attrs = {**window(stride=(2, 1)), **plain}
+        value = call("CONV_2D", x(2, 9, 7, 32), filters, w(19), **attrs)
+        yield row("weights", f"CONV_2D of even sizes {how}", value)
 
 
 def weights_that_are_computed() -> Iterator[Case]:

@@ -7,6 +7,7 @@ point of its own; the sums are of integers, and become floats again.
 import numpy as np
 
 from ...ir import Op, Tensor
+from ...ops.base.window import Window
 from ...ops.cast import rounded_to_bfloat16
 from ...ops.fully_connected import OF_BLOCKS
 from ...ops.row_scales import ROW_SCALES
@@ -43,6 +44,8 @@ def hybrid(here: Lowering) -> Tensor:
     matrix = here.centered(weights)
     if axes == [len(image.shape) - 1] and _fit(matrix):
         sums, scale = _sums_of_rows(here, image, matrix)
+    elif _of_byte_windows(here, image, matrix):
+        sums, scale = _sums_of_windows(here, image, matrix)
     else:
         integers, scale = _by_rows(here, image, axes)
         sums = _sums(here, integers, matrix)
@@ -64,6 +67,12 @@ def left_by_xnnpack(here: Lowering) -> bool:
     if here.op.name != "FULLY_CONNECTED" or weights.shape[1] % PACKED[weights.dtype]:
         return True
     return weights.dtype == "int2" and not here.scale(weights).ndim
+
+
+def _of_byte_windows(here: Lowering, image: Tensor, weights: Tensor) -> bool:
+    """Whether a convolution multiplies bytes: what floats become less their zero point is wider."""
+    whole = here.op.name == "CONV_2D" and image.shape[-1] == weights.shape[-1]
+    return whole and here.target.byte_products and _fit(weights)
 
 
 def _fit(weights: Tensor) -> bool:
@@ -89,10 +98,27 @@ def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor
     """
     scale, zero = here.several(ROW_SCALES, [rows], ["float32"] * 2)
     integers = here.add("tflgpu.round_rows", rows, scale, zero)
-    sums = _sums(here, integers, weights)
+    return _less_zero(here, _sums(here, integers, weights), zero, weights), scale
+
+
+def _sums_of_windows(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """The same of a convolution and whole images. What is put around one becomes its zero point."""
+    window = Window.of(here.op, *weights.shape[1:3])
+    scale, zero = _scale_and_zero(here, image, [1, 2, 3])
+    edges = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
+    if any(map(any, edges)):
+        image = here.add("PAD", image, here.constant(edges, "int32"))
+    integers = here.add("tflgpu.round_rows", image, scale, zero)
+    attrs = {**here.unfused, "padding": "VALID"}
+    sums = here.add(here.op.name, integers, weights, None, **attrs, exact=True)
+    return _less_zero(here, sums, zero, weights), scale
+
+
+def _less_zero(here: Lowering, sums: Tensor, zero: Tensor, weights: Tensor) -> Tensor:
+    """Sums of products less what zero points come to in them."""
     assert weights.data is not None
     totals = weights.data.reshape(len(weights.data), -1).sum(1)
-    return here.add("tflgpu.less_zero", sums, zero, here.constant(totals)), scale
+    return here.add("tflgpu.less_zero", sums, zero, here.constant(totals))
 
 
 def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
@@ -266,10 +292,14 @@ def _by_rows(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, T
     if axes == [len(values.shape) - 1]:
         scale, zero = here.several(ROW_SCALES, [values], ["float32"] * 2)
     else:
-        low, high = _extremes(here, values, axes)
-        scale = here.add("tflgpu.row_scale", low, high)
-        zero = here.add("tflgpu.row_zero", low, high, scale)
+        scale, zero = _scale_and_zero(here, values, axes)
     return here.add("tflgpu.quantize_rows", values, scale, zero), scale
+
+
+def _scale_and_zero(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    low, high = _extremes(here, values, axes)
+    scale = here.add("tflgpu.row_scale", low, high)
+    return scale, here.add("tflgpu.row_zero", low, high, scale)
 
 
 def _scaled(
