@@ -189,8 +189,7 @@ def _remove(cache: Path | str, size: int) -> None:
     removed: Sequence[Any]
     if isinstance(cache, str):
         store = Store(cache)
-        if not any(map(is_fingerprint, store.names())):
-            published.check_store(store)
+        _of_store(store, [*filter(is_fingerprint, store.names())])
         columns, removed = _columns(store), housekeeping.prune(store, size)
         left, what = sum(record.size for record in published.listed(store)), count_of(removed)
     else:

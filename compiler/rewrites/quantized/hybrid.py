@@ -4,6 +4,8 @@ Each row of the operand, or each image, is quantized while the model runs, with 
 point of its own; the sums are of integers, and become floats again.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...ir import Op, Tensor
@@ -70,7 +72,7 @@ def left_by_xnnpack(here: Lowering) -> bool:
 
 
 def _of_byte_windows(here: Lowering, image: Tensor, weights: Tensor) -> bool:
-    """Whether a convolution multiplies bytes: what floats become less their zero point is wider."""
+    """Whether a convolution multiplies bytes, which integers less their zero point are not."""
     whole = here.op.name == "CONV_2D" and image.shape[-1] == weights.shape[-1]
     return whole and here.target.byte_products and _fit(weights)
 
@@ -85,9 +87,11 @@ def _fit(weights: Tensor) -> bool:
     return float(sums.max(initial=0)) * 128 <= EXACT
 
 
-def _sums(here: Lowering, integers: Tensor, matrix: Tensor) -> Tensor:
-    """What the layer itself makes of integers, without bias and activation."""
-    return here.add(here.op.name, integers, matrix, None, **here.unfused, exact=True)
+def _sums(here: Lowering, integers: Tensor, matrix: Tensor, **others: Any) -> Tensor:
+    """What the layer itself, but for some attributes, makes of integers, without a bias and an
+    activation."""
+    attrs = {**here.unfused, **others}
+    return here.add(here.op.name, integers, matrix, None, **attrs, exact=True)
 
 
 def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -102,15 +106,17 @@ def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor
 
 
 def _sums_of_windows(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """The same of a convolution and whole images. What is put around one becomes its zero point."""
+    """The sums of windows of integers less their zero points, and the scales of the images.
+
+    What is put around an image becomes its zero point.
+    """
     window = Window.of(here.op, *weights.shape[1:3])
     scale, zero = _scale_and_zero(here, image, [1, 2, 3])
     edges = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
     if any(map(any, edges)):
         image = here.add("PAD", image, here.constant(edges, "int32"))
     integers = here.add("tflgpu.round_rows", image, scale, zero)
-    attrs = {**here.unfused, "padding": "VALID"}
-    sums = here.add(here.op.name, integers, weights, None, **attrs, exact=True)
+    sums = _sums(here, integers, weights, padding="VALID")
     return _less_zero(here, sums, zero, weights), scale
 
 
