@@ -79,8 +79,9 @@ class Slot:
         # The outputs of the last run that parts on LiteRT have computed.
         self._on_host: dict[int, Array] = {}
         self._in_flight: list[Run] = []  # The run that has not been settled, if there is one.
-        # Whether something was started behind which there is no marker: Ctrl-C may come between.
-        self._unmarked = False
+        # Whether something was started behind which there is no marker, such as the filling of
+        # barriers' counters when they are bound; and Ctrl-C may come between.
+        self._unmarked = True
         execution.owner.slots.add(self)
         # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
         # still be using the memory of its own run, so that is kept.

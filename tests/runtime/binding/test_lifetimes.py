@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from paths import DIGITS_MODEL
 from plans import LENGTH, SIZE, chain, chain_result, pair
 
+import tflgpu
 from tflgpu.runtime import load
 
 
@@ -37,3 +39,14 @@ def test_shared_memory_outlives_a_run_in_flight(tmp_path: Path, opencl_device: s
         assert watched() is not None
         session.reset()
         assert watched() is None
+
+
+def test_memory_that_was_never_run_on_is_freed_once_the_device_is_done(
+    tmp_path: Path, opencl_device: str
+) -> None:
+    """Binding fills the counters of barriers; the driver does not wait for that by itself."""
+    with load(tflgpu.compile(DIGITS_MODEL, tmp_path, device=opencl_device)) as session:
+        memory: Any = session._execution.device._memory  # type: ignore[attr-defined]
+        with session.bind({"image": np.zeros((1, 8, 8, 1), np.float32)}):
+            assert memory.busy
+        assert not memory.busy
