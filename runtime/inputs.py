@@ -60,7 +60,7 @@ def quantized(infos: Sequence[TensorInfo], inputs: Any) -> Any:
 
 def _integers(info: TensorInfo, value: Any) -> Any:
     """Real numbers as the integers that stand for them (InputError for NaN)."""
-    array = np.asarray(value)
+    array = _array(info, value)
     if array.dtype.kind != "f":
         return value
     if np.isnan(array).any():
@@ -134,10 +134,7 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     memory = callers_memory(value)
     if memory is not None:
         raise InputError(f"a {memory.kind} is memory of a device; bind it with Session.bind")
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InputError(f"expected {_form(info)}, got a ragged list") from error
+    array = _array(info, value)
     form = f"expected {_form(info)}, got {array.dtype} of shape {list(array.shape)}"
     # Python's numbers have no dtype to be strict about; only their values must fit.
     typed = isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__")
@@ -154,6 +151,16 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     if dtype.kind in "iu" and not typed and not np.array_equal(result, array):
         raise InputError(f"expected {_form(info)}, got a value that {info.dtype} cannot hold")
     return result
+
+
+def _array(info: TensorInfo, value: Any) -> Array:
+    """A value as numpy understands it (InputError)."""
+    try:
+        return np.asarray(value)
+    except Exception as error:  # Of any kind, from the library that the value is of.
+        listed = isinstance(value, (list, tuple))
+        kind = "a ragged list" if listed else f"{type(value).__name__}: {error}"
+        raise InputError(f"expected {_form(info)}, got {kind}") from error
 
 
 def _is_ready(info: TensorInfo, value: Any) -> bool:

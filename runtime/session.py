@@ -337,8 +337,11 @@ class Session:
     def poison(self, byte: int = 0xFF) -> None:
         """Fill the arena and the outputs with one byte value; 0xFF turns floats into NaN.
 
-        For tests of whether kernels write everything that is read later.
+        For tests of whether kernels write everything that is read later. InputError if it is no
+        byte.
         """
+        if byte not in range(256):
+            raise InputError(f"byte={byte!r}: give a number from 0 to 255")
         with self._execution as execution:
             execution.memory.fill((Region.ARENA, Region.OUTPUT), byte)
             execution.device.finish()

@@ -13,7 +13,7 @@ from ..tools.trace.events import Trace
 from .benchmark_answer import TOP, answer, as_csv
 from .compile_options import compile_options
 from .input_arrays import InputValues, input_options
-from .options import FilePath, model_argument, record_options
+from .options import FilePath, Number, model_argument, record_options
 from .printing import full_names_option, json_option, per_choice, tell
 from .shell import Command, Failure
 from .stages import progress
@@ -37,7 +37,7 @@ measuring_options = record_options(
     ),
     click.option(
         "--min-seconds",
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         default=None,
         show_default=f"0, or {BUSY_SECONDS:g} with --busy",
         help="Go on with rounds until this many seconds have passed.",

@@ -13,6 +13,7 @@ from ..options import Options
 from .options import (
     DeviceName,
     Function,
+    Number,
     parse_formats,
     parse_kept,
     parse_operators,
@@ -22,7 +23,7 @@ from .options import (
 
 tolerance_option = click.option(
     "--tolerance",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=Number(min=0.0, min_open=True),
     default=TOLERANCE,
     show_default=True,
     help="With --keep-f32 auto, the error allowed relative to the largest absolute value or to 1.",

@@ -23,7 +23,7 @@ from ..tools.editing.edit import (
 from ..tools.editing.launches import LaunchTrial
 from .chosen_variant import Wanted, newest_variant
 from .input_arrays import InputValues, input_options, picture_inputs
-from .options import FilePath, attached_option, cache_argument, model_option
+from .options import FilePath, Number, attached_option, cache_argument, model_option
 from .printing import JSON, Answer, Column, Listing, full_names_option, json_option
 from .shell import Command, Failure, asked_for, note
 from .stages import progress
@@ -45,7 +45,7 @@ _LINE = re.compile(r":(\d+)[:(]\d+")
 @input_options
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0.0),
+    type=Number(min=0.0),
     help="The error allowed, relative to the largest absolute value or to 1. Default: 1e-4, or "
     "1e-2 for f16.",
 )

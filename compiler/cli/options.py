@@ -6,6 +6,7 @@ Paths, URLs, and names of devices have types of their own, for the shell to comp
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,18 @@ class FilePath(click.Path):
             known = "one of " * (len(self._suffixes) > 1) + ", ".join(self._suffixes)
             self.fail(f"{value} must end in {known}", parameter, context)
         return super().convert(value, parameter, context)
+
+
+class Number(click.FloatRange):
+    """A number in a range; NaN, which is beyond no limit, and infinity are not."""
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        number = super().convert(value, parameter, context)
+        if not isfinite(number):
+            self.fail(f"{value} is not a finite number", parameter, context)
+        return number
 
 
 class CachePlace(FilePath):

@@ -28,7 +28,7 @@ from ..pictures.outputs import (
 )
 from ..pictures.picture_file import read_picture
 from ..pictures.show import KINDS, class_names, evidence, shown_in
-from .options import FilePath, record_options
+from .options import FilePath, Number, record_options
 from .run_results import RunResult
 from .shell import note, warn
 from .whole_file import write_whole
@@ -190,7 +190,7 @@ show_options = record_options(
     ),
     click.option(
         "--threshold",
-        type=click.FloatRange(0, 1),
+        type=Number(0, 1),
         help=f"The least score of boxes, {LEAST_BOX} by default, or of points that are drawn, "
         f"{LEAST_POINT} by default.",
     ),

@@ -8,9 +8,11 @@ from .shell import Failure
 
 
 def check_folders(*paths: Path | None) -> None:
-    """Failure, before hours of work, if there is no folder for a file that is to be written."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
+    """Failure, before hours of work, if a file that is to be written is a folder, or has none."""
+    for path in filter(None, paths):
+        if path.is_dir():
+            raise Failure(f"cannot write {path}: it is a folder")
+        if not path.parent.is_dir():
             raise Failure(f"cannot write {path}: there is no folder {path.parent}")
 
 

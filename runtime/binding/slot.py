@@ -148,8 +148,12 @@ class Slot:
     def close(self) -> None:
         """Wait for the run in flight and free the buffers. Closing again does nothing."""
         if not self.closed and not DRIVER_PROCESS.lost:
-            with self._execution:
-                self.release()
+            try:
+                with self._execution:
+                    self.release()
+            except DeviceError:
+                if not self.closed:  # Another thread may just have closed the session.
+                    raise
 
     def release(self) -> None:
         """The same, inside a `with` block."""

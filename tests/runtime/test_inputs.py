@@ -110,6 +110,14 @@ BYTES = (TensorInfo("x", (2,), "int8"),)
 TWO = (TensorInfo("a", (2,), "float32"), TensorInfo("b", (3, 1), "uint8"))
 SINGLES = np.ones((2, 3), np.float32)
 
+
+class Attached:
+    """Like a tensor of PyTorch that requires a gradient."""
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        raise RuntimeError("detach it first")
+
+
 BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
     "double": (
         ONE,
@@ -152,6 +160,12 @@ BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
         [[[1, 2, 3], [4, 5]]],
         "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got a "
         "ragged list",
+    ),
+    "no array": (
+        ONE,
+        Attached(),
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got "
+        "Attached: detach it first",
     ),
     "bare list": (
         ONE,

@@ -110,6 +110,8 @@ def test_poison(session: Session) -> None:
     assert np.isnan(session.read("y")).all()
     session.poison(0)
     assert (session.read("scaled") == 0).all()
+    with pytest.raises(InputError, match="byte=256: give a number from 0 to 255"):
+        session.poison(256)
 
 
 def test_threads(session: Session) -> None:

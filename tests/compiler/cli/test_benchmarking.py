@@ -167,10 +167,23 @@ def test_the_table_names_every_kernel(opencl_device: str, monkeypatch: pytest.Mo
         assert "tflgpu / LiteRT" not in text
 
 
-@pytest.mark.parametrize("option", ["--csv=none/x.csv", "--trace=none/x.json"])
-def test_where_to_write_is_checked_before_measuring(option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        ("--csv=none/x.csv", "there is no folder none"),
+        ("--trace=none/x.json", "there is no folder none"),
+        ("--csv=/", "cannot write /: it is a folder"),
+    ],
+)
+def test_where_to_write_is_checked_before_measuring(option: str, problem: str) -> None:
     refused = invoke("benchmark", DIGITS_MODEL, option, code=1)
-    assert "there is no folder none" in refused.stderr and refused.stdout == ""
+    assert problem in refused.stderr and refused.stdout == ""
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf"])
+def test_seconds_are_finite(seconds: str) -> None:
+    refused = invoke("benchmark", DIGITS_MODEL, "--min-seconds", seconds, code=2)
+    assert f"{seconds} is not a finite number" in refused.stderr
 
 
 def test_shares_above_the_roofline_are_explained(opencl_device: str, tmp_path: Path) -> None:

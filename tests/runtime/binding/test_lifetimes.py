@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor, wait
 from ctypes import c_float
 from pathlib import Path
 from typing import Any
@@ -50,3 +51,18 @@ def test_memory_that_was_never_run_on_is_freed_once_the_device_is_done(
         with session.bind({"image": np.zeros((1, 8, 8, 1), np.float32)}):
             assert memory.busy
         assert not memory.busy
+
+
+def test_a_session_may_be_closed_while_a_bound_run_is(tmp_path: Path, opencl_device: str) -> None:
+    a, b = pair(4)
+    with (
+        load(chain().write(tmp_path), device=opencl_device) as session,
+        ThreadPoolExecutor() as pool,
+    ):
+        bound = session.bind({"a": a, "b": b})
+        lock = session._execution.owner._lock
+        with lock:
+            closing = pool.submit(bound.close)
+            assert not wait([closing], timeout=0.2).done
+            session.close()
+        closing.result()
