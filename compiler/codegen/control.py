@@ -56,8 +56,20 @@ class Head:
             )
         return max(-(-(self.end.value - (self.first.value or 0)) // self.step), 0)
 
+    @property
+    def single(self) -> bool:
+        """Whether work-items that share a loop have a round each: each starts below the step."""
+        return self.step > 1 and self.most == 1 and isinstance(self.first, Name)
+
+    @property
+    def at(self) -> Expression:
+        """What stands for the counter in the statements of the loop."""
+        return self.first if self.single else Name(self.counter)
+
     def over(self, inner: Statements, hint: str) -> Statements:
-        """The loop over statements."""
+        """The loop over statements, or a condition instead of it."""
+        if self.single:
+            return when(inside(self.first, self.end, False, self.end.value != self.step), inner)
         counter, by = Name(self.counter), expression(self.step)
         step = Evaluate(Step(counter, 1)) if self.step == 1 else Assign(counter, "+=", by)
         start = Declare(INT, self.counter, value=self.first)
@@ -85,7 +97,7 @@ def when(condition: Expression, then: object, other: object = "") -> Statements:
     return body(If(condition, body_of(then), body_of(other)))
 
 
-def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Expression:
+def inside(place: Operand, size: Operand, low: bool = True, high: bool = True) -> Expression:
     """The condition that a coordinate is in range, if it can be too low or too high."""
     known = expression(place)
     return (known >= 0 if low else TRUE) & (known < size if high else TRUE)
@@ -94,7 +106,7 @@ def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Ex
 def _loop(found: Head, hint: str, inner: Body) -> Statements:
     """A loop; its body without one if there is a single round."""
     if not found.known or found.rounds > 1:
-        return found.over(body_of(inner(Name(found.counter))), hint)
+        return found.over(body_of(inner(found.at)), hint)
     rounds = [body_of(inner(found.first))] if found.rounds else []
     return body(*map(Copy, rounds))
 
@@ -136,6 +148,15 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
             found = each_head.over(found, target.language.unroll if unroll else target.roll)
         return found if heads else body(Copy(found))
 
+    def halves(counter: str, first: int, *, caller: Body) -> Statements:
+        """The body for a power of two, for half of it and so on, down to 1."""
+        if first < 2:
+            return _loop(head(counter, first, 2 * first), "", caller)
+        known = Name(counter)
+        start = Declare(INT, counter, value=expression(first))
+        step = Assign(known, "/=", expression(2))
+        return body(For(start, known > 0, step, body_of(caller(known)), "", first.bit_length()))
+
     def as_long_as(condition: Expression, inner: object) -> Statements:
         return body(While(condition, body_of(inner)))
 
@@ -144,6 +165,7 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         "as_long_as": as_long_as,
         "each": each,
         "either": lambda one, other: one | other,
+        "halves": halves,
         "inside": inside,
         "kept": kept,
         "loop_over": head,

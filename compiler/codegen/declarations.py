@@ -64,6 +64,15 @@ def declare(found: Array) -> Statements:
     return body(Declare(found.type, found.name, size))
 
 
+def _distance(value: Callable[[Expression], Expression]) -> int | None:
+    """By how much integers grow with an index, if it is the same between any two."""
+    first, index = value(Number(0)), Name("index")
+    step = (value(Number(1)) - first).value if first.type == INT else None
+    if step is None or (value(index) - first - index * step).value != 0:
+        return None
+    return step
+
+
 def vocabulary(unrolled: Callable[..., Statements]) -> Mapping[str, Any]:
     """The functions that declare arrays; `unrolled` repeats statements."""
 
@@ -75,12 +84,14 @@ def vocabulary(unrolled: Callable[..., Statements]) -> Mapping[str, Any]:
             found.type = known.type
             return known
 
+        found.first = None
+        step = (0 if found.single else _distance(value)) if found.constant else None
+        if step is not None:
+            held = constant(value(Number(0)), found.name)
+            found.first, found.step = held.value, step
+            return held.statements
         if found.single:
             first = value(Number(0))
-            if found.constant:
-                held = constant(first, found.name)
-                found.only = held.value
-                return held.statements
             return body(Declare(found.type, found.name, value=first))
 
         def assign(index: Expression) -> Statements:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from ..ir import Op, Tensor
 from ..language.expression import Expression, Name
+from ..language.primary import Call, Element
 from ..language.statement import Declare, Statement, Statements, assignment
 from ..language.types import INT, INTS
 from ..ops.base.storage import kernel_dtype
@@ -42,15 +43,22 @@ class Chain:
         self._held: dict[Tensor, Expression] = {}
         self.statements: list[Statement] = []
 
-    def start(self, tensor: Tensor, value: Expression, named: bool = False) -> None:
-        """Start with a value that the kernel has computed; `named` if it is a variable of the type
-        that the chain computes in.
+    def start(self, tensor: Tensor, value: Expression, typed: bool = False) -> None:
+        """Start with a value that the kernel has computed; `typed` if it has the type that the
+        chain computes in, so that it may do without a variable.
         """
-        if named:
+        if typed and _is_read(value):
             self._last, self.value = tensor, value
             self._declares = value != self._result
         else:
             self._assign(tensor, value)
+
+    def variable(self) -> Expression:
+        """The last value, in a variable."""
+        assert self._last is not None and self.value is not None
+        if not isinstance(self.value, Name):
+            self._assign(self._last, self.value)
+        return self.value
 
     def hold(self, values: Iterable[tuple[Tensor, Expression]]) -> None:
         """Further values that the kernel has computed."""
@@ -91,11 +99,10 @@ class Chain:
         self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, Store]
     ) -> None:
         """Store the last value if it is an early output; copy it if a later operator reads it."""
-        assert self.value is not None
         if value in stores:
-            self.statements += stores[value](self.value).items
+            self.statements += stores[value](self.variable()).items
         if any(value in op.inputs for op in later):
-            held = self.value
+            held = self.variable()
             if held == self._result:
                 held = self._declared(f"v{number}", self._kind, held)
             self._held[value] = held
@@ -112,10 +119,13 @@ class Chain:
 
         letters = "abcdef"[: len(operands)]
         variables = [*map(self._functions.variable, letters, dtypes)]
-        repeated = result(variables)
-        named = []
+        formula = result(variables)
+        last, named = self.value, []
         for letter, variable, operand in zip(letters, variables, operands, strict=True):
-            if repeated.count(variable) > 1 and not isinstance(operand, Name):
+            repeated = formula.count(variable) > 1
+            if operand is last and (repeated or operands.count(last) > 1):
+                operand = self.variable()
+            elif repeated and not isinstance(operand, Name):
                 kind = INT if integers else self._kind
                 operand = self._declared(f"{letter}{number}", kind, operand)
             named.append(operand)
@@ -139,3 +149,12 @@ class Chain:
             self._declared(RESULT, self._kind, value, remark)
         else:
             self.statements.append(assignment(self._result, value, remark))
+
+
+def _is_read(value: Expression) -> bool:
+    """Whether it is a variable, an element, or a conversion of one, which operators can read."""
+    if isinstance(value, Call):
+        return len(value.operands) == 1 and _is_read(value.operands[0])
+    return isinstance(value, Name) or (
+        isinstance(value, Element) and isinstance(value.parts[0], Name)
+    )

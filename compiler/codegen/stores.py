@@ -125,19 +125,16 @@ class Stores:
             return self._output.write(position, expression(value))
         else:
             results, known = op.core[-1].outputs, expression(value)
-            chain.start(results[0], known, self._holds(known, kind) and kept is None)
+            chain.start(results[0], known, self._has_type(known, kind) and kept is None)
             chain.hold(zip(results[1:], map(expression, beside), strict=False))
         operands = _OperandsAt(self._binding, self._written, functions, position)
         chain.compute(ops, operands, stores)
-        assert chain.value is not None
-        last = kept or self._output.write(position, chain.value)
+        last = kept or self._output.write(position, chain.variable())
         return body(*chain.statements, *last.items)
 
-    def _holds(self, value: Expression, kind: str) -> bool:
-        names = (
-            self._target.language.name_of(each, self._target.lanes) for each in (value.type, kind)
-        )
-        return isinstance(value, Name) and len(set(names)) == 1
+    def _has_type(self, value: Expression, kind: str) -> bool:
+        language, lanes = self._target.language, self._target.lanes
+        return language.name_of(value.type, lanes) == language.name_of(kind, lanes)
 
 
 @dataclass(frozen=True)

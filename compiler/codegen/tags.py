@@ -110,15 +110,17 @@ class StatementTags(Extension):
 
     def _loop(self, parser: Parser, tag: Token) -> nodes.Node:
         """`each counter in range(...)`, with the bounds and the step of Python's range, and with
-        how `long` it is at most where that does not follow from numbers.
+        how `long` it is at most where that does not follow from numbers; or `in halves(first)`.
         """
         counter = parser.parse_assign_target(name_only=True)
         parser.stream.expect("name:in")
         bounds = parser.parse_expression()
-        if not isinstance(bounds, nodes.Call):
-            parser.fail(f"{tag.value} takes a range", tag.lineno)
+        if not isinstance(bounds, nodes.Call) or not isinstance(bounds.node, nodes.Name):
+            parser.fail(f"{tag.value} takes a range, or halves", tag.lineno)
+        kind = bounds.node.name
         body = parser.parse_statements(("name:end",), drop_needle=True)
-        call = _call(tag.value, nodes.Const(counter.name), *bounds.args)
+        function = kind if kind == "halves" else tag.value
+        call = _call(function, nodes.Const(counter.name), *bounds.args)
         call.kwargs = bounds.kwargs
         return nodes.CallBlock(call, [_parameter(counter)], [], body)
 

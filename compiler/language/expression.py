@@ -164,7 +164,7 @@ class Expression:
         return expression(other) / self
 
     def __lshift__(self, bits: Operand) -> Expression:
-        return Operation("<<", self, expression(bits))
+        return self if self.value == 0 else Operation("<<", self, expression(bits))
 
     def __rshift__(self, bits: Operand) -> Expression:
         return Operation(">>", self, expression(bits))
@@ -209,6 +209,10 @@ class Expression:
         other = expression(other)
         if other.value is not None and self.value is not None:
             return Number(self.value % other.value)
+        if isinstance(self, Operation) and self.parts[0] == "%":
+            dividend, divisor = self.operands
+            if divisor.value and other.value and divisor.value % other.value == 0:
+                return dividend % other
         return Number(0) if other.value == 1 else Operation("%", self, other)
 
     def __lt__(self, other: Operand) -> Expression:

@@ -73,6 +73,8 @@ def coordinate(index: Operand, axis: int, shape: Sequence[int]) -> Expression:
 
 def part(vector: Expression, first: int, count: int, lanes: int) -> Expression:
     """Some of the lanes of a vector, as a vector if they are several."""
+    if count == 1 and vector.single is not None:
+        return vector.single
     names = f"s{'0123456789abcdef'[first : first + count]}"
     if lanes == 4:
         names = "xyzw"[first : first + count]

@@ -123,11 +123,13 @@ class Array:
     type: str  # That of its elements.
     single: bool = False  # Whether it is declared as one variable.
     constant: bool = False  # Whether its elements keep the values that they are filled with.
-    only: Expression | None = None  # What stands for a single element that does.
+    # The first of these if each of the others is so far from the one before it: there is no array.
+    first: Expression | None = None
+    step: int = 0
 
     def __call__(self, index: Operand) -> Expression:
-        if self.only is not None:
-            return self.only
+        if self.first is not None:
+            return self.first + expression(index) * self.step
         if self.single:
             return Name(self.name, self.type, changes=True)
         return Element(Name(self.name), index, self.type)

@@ -86,9 +86,10 @@ class Printer(ABC, Generic[Variable]):
         return [item.hint, *loop] if item.hint else loop
 
     def _remarked(self, statement: str, remark: str) -> list[str]:
+        """The remark stands behind its statement, or above where the line would be too long."""
         *first, last = wrapped(statement, self._width)
         if len(last + remark) > self._width:
-            *first, last = wrapped(statement, self._width - len(remark))
+            return [remark.strip(), *first, last]
         return [*first, last + remark]
 
     @abstractmethod

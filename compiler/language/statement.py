@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .expression import Expression, Name, Operation
+from .expression import Expression, Name, Number, Operation, Sum, Unary
 
 
 @dataclass(slots=True)
@@ -175,7 +175,7 @@ def _hinted(item: Statement) -> bool:
 def told(items: Sequence[Statement], visible: frozenset[str]) -> Iterator[Statement]:
     """The statements of a block as they are printed, where the names in `visible` are declared."""
     flat, _ = _flat(items, visible)
-    return _initialized(flat)
+    return _initialized(_joined(flat))
 
 
 def _flat(
@@ -207,6 +207,32 @@ def _narrowed(item: If) -> If:
     if len(inner) != 1 or not isinstance(inner[0], If) or item.other.items or inner[0].other.items:
         return item
     return _narrowed(If(item.condition & inner[0].condition, inner[0].then, item.other))
+
+
+def _joined(items: Sequence[Statement]) -> list[Statement]:
+    """Neighbouring statements under the same condition are under one."""
+    found: list[Statement] = []
+    for item in items:
+        before = found[-1] if found else None
+        if (
+            isinstance(item, If)
+            and isinstance(before, If)
+            and item.condition == before.condition
+            and _lasts(item.condition)
+            and not (item.other.items or before.other.items)
+        ):
+            found[-1] = If(item.condition, body(Copy(before.then), Copy(item.then)), item.other)
+        else:
+            found.append(item)
+    return found
+
+
+def _lasts(condition: Expression) -> bool:
+    """Whether no statement changes what a condition depends on."""
+    if isinstance(condition, Name):
+        return not condition.changes
+    known = isinstance(condition, Number | Operation | Sum | Unary)
+    return known and all(map(_lasts, condition.operands))
 
 
 def _initialized(items: Sequence[Statement]) -> Iterator[Statement]:

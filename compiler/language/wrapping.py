@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 WIDTH = 100  # Most characters of a line.
 STEP = "  "  # The indentation of a block.
 
-_BREAK = re.compile(r"(?<=, )|(?= (?:[-+*/%&|^?]|&&|\|\||[<>=!]=|<<|>>|<|>) )")
+# A line continues after a comma, or before an operator; of these, from loose to tight:
+_SIGNS = ("? :", "||", "&&", "| ^ &", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
+_TIGHTNESS = {sign: level for level, signs in enumerate(_SIGNS, 1) for sign in signs.split()}
+_BREAK = re.compile(r"(?<=, )|(?= (\S\S?) )")
 
 
 def wrapped(line: str, width: int = WIDTH) -> list[str]:
@@ -15,16 +18,20 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
+    """It breaks in the fewest parentheses, and there where it is bound least tightly."""
     rest, indent = line, ""
     while len(indent) + len(rest) > width:
         most = width - len(indent)
-        found = [match.start() for match in _BREAK.finditer(rest) if match.start()]
-        places = [place for place in found if place <= most] or found[:1]
+        found = {
+            match.start(): _TIGHTNESS.get(match[1], 0)
+            for match in _BREAK.finditer(rest)
+            if match.start() and (not match[1] or match[1] in _TIGHTNESS)
+        }
+        places = [place for place in found if place <= most] or list(found)[:1]
         if not places:
             break
-        place = min(places, key=lambda each: (_depth(rest[:each]), rest[each] == " ", -each))
-        if place < most // 3:
-            place = places[-1]
+        late = [place for place in places if place >= most // 3] or places[-1:]
+        place = min(late, key=lambda each: (_depth(rest[:each]), found[each], -each))
         yield indent + rest[:place].rstrip()
         rest, indent = rest[place:].lstrip(), STEP * 2
     yield indent + rest

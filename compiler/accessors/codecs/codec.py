@@ -9,7 +9,7 @@ from typing import Protocol
 from ...language.expression import Expression, Operand, Operation, Real, expression
 from ...language.functions import lane, part
 from ...language.language import Language
-from ...language.primary import Call
+from ...language.primary import Call, Cast
 from ...language.statement import Evaluate, Statement
 from ...language.types import FLOAT, FLOATS
 from ...target import Target
@@ -164,6 +164,10 @@ class ElementCodec(Codec, ABC):
 
     def _integers(self, memory: Buffer, intrinsic: str, value: Operand) -> Expression:
         """The integers that are stored for floats; what is stored as it is stays."""
+        known = expression(value)
         if self.zero_point is None:
-            return expression(value)
-        return Call(memory.called(intrinsic), value, self.zero_point)
+            return known
+        if known.whole is not None:
+            integer = known.whole + self.zero_point
+            return integer.parts[1] if isinstance(integer, Cast) else integer
+        return Call(memory.called(intrinsic), known, self.zero_point)

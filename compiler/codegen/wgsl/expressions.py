@@ -199,7 +199,7 @@ class ExpressionPrinter(Printer[Variable]):
         found = self._found(target.text)
         if found and not found.changes:
             found.changes = True
-            found.lines[:1] = map(changing, found.lines[:1])
+            found.lines[:] = map(changing, found.lines)
 
 
 def straight(condition: Expression) -> Expression:

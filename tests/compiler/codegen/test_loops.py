@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 from agreement import difference, run
-from graphs import Value, call, ints, model, number, typed, x, xi
+from graphs import Value, call, ints, largest, model, number, typed, x, xi
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
@@ -75,6 +75,32 @@ def test_templates_say_how_long_a_range_is_if_numbers_do_not() -> None:
     assert head("i", Name("y0"), Name("y1"), long=7).most == 7
     with pytest.raises(TypeError, match="does not say how `long` it is"):
         head("i", Name("y0"), Name("y1")).over(body(), "")
+
+
+def printed(*values: Value) -> str:
+    """The kernels of a model in OpenCL C, one after the other."""
+    content = model({f"y{number}": value for number, value in enumerate(values)}).content
+    sources = pipeline.build(content, Options(target="opencl", device="gpu")).sources
+    return "\n".join(sources.values())
+
+
+def test_a_work_item_with_a_single_round_has_no_loop() -> None:
+    """Work-items that share a line start below the step, which is the size of the group."""
+
+    def mean(size: int) -> str:
+        return printed(call("MEAN", x(3, size), number(1, "int32"), **ALONG_ROWS))
+
+    assert "float v = x[gy * 64 + gx];" in mean(64)
+    assert "for (int i1 = gx; i1 < 96; i1 += 64)" in mean(96)
+    assert "for (int stride = 32; stride > 0; stride /= 2) {" in mean(64)
+
+
+def test_a_condition_that_always_holds_is_left_out() -> None:
+    def sort(size: int) -> str:
+        return printed(*largest(x(1, size), size))
+
+    assert "if (own < " not in sort(2048)
+    assert "if (own < 2047)" in sort(2047)
 
 
 def check(value: Value, fallback: Fallback, device: str, folder: Path) -> CompiledModel:

@@ -93,4 +93,4 @@ def test_only_targets_whose_profile_lists_them_have_them() -> None:
     for device, target in without.items():
         sources = built(shared_by_groups(), device, target).sources.values()
         assert not any(WORD in text for text in sources)
-        assert any("half_team" in text for text in sources)
+        assert any("stride" in text for text in sources)

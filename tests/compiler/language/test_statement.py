@@ -2,9 +2,9 @@
 
 import pytest
 
-from tflgpu.compiler.language.expression import Name, Number
+from tflgpu.compiler.language.expression import Name, Number, Operation
 from tflgpu.compiler.language.language import GLSL, OPENCL
-from tflgpu.compiler.language.primary import Element, Step
+from tflgpu.compiler.language.primary import Choice, Element, Step
 from tflgpu.compiler.language.printing import CPrinter
 from tflgpu.compiler.language.statement import (
     Assign,
@@ -21,6 +21,7 @@ from tflgpu.compiler.language.statement import (
     statements,
 )
 from tflgpu.compiler.language.types import FLOAT, FLOATS
+from tflgpu.compiler.language.wrapping import wrapped
 
 
 def text(*items: Statement, visible: tuple[str, ...] = ()) -> str:
@@ -52,6 +53,43 @@ def test_a_declaration_takes_the_assignment_after_it() -> None:
     assert text(at, Assign(AT, "+=", GX)) == "  int at;\n  at += gx;"
     assert text(Declare("int", "at", 2), Assign(AT, "=", GX)) == "  int at[2];\n  at = gx;"
     assert text(Declare("int", "a"), USE, Assign(A, "=", Number(1))).count("int a;") == 1
+
+
+def test_a_long_line_continues_where_it_is_bound_least() -> None:
+    below, rival = (Operation(sign, A, GX) for sign in ("<", ">"))
+    chosen = Choice(below, Choice(rival, A, GX) + 1, GX)
+    assert wrapped(f"bool before = {chosen};", 45) == [
+        "bool before = a < gx ? (a > gx ? a : gx) + 1",
+        "    : gx;",
+    ]
+    assert wrapped(f"bool before = {chosen};", 43)[0] == "bool before = a < gx"
+    call = "v = clamp(twice(twice(v << 20, 1073741824) + twice(255 << 20, 17)), 0);"
+    assert wrapped(call, 50) == [
+        "v = clamp(twice(twice(v << 20, 1073741824)",
+        "    + twice(255 << 20, 17)), 0);",
+    ]
+
+
+def test_a_remark_stands_above_a_line_that_it_makes_too_long() -> None:
+    name = Name("x" * 80)
+    assert text(Assign(A, "=", name, "  // ADD")) == f"  a = {name};  // ADD"
+    assert text(Assign(A, "=", name, "  // MULTIPLY_ADD")) == f"  // MULTIPLY_ADD\n  a = {name};"
+
+
+def test_neighbours_under_one_condition_are_joined() -> None:
+    changes = Name("v", changes=True) < 1
+    first, second = Declare("int", "i", value=GX), Declare("int", "i", value=AT)
+    both = [If(GX < 1, body(USE), body()), If(GX < 1, body(Assign(A, "=", AT)), body())]
+    assert text(*both) == "  if (gx < 1) {\n    y[0] = v;\n    a = at;\n  }"
+    again = [If(GX < 1, body(each), body()) for each in (first, second)]
+    assert text(*again).split("\n")[1:-1] == [
+        "    int i = gx;",
+        "    {",
+        "      int i = at;",
+        "    }",
+    ]
+    apart = [If(changes, body(USE), body()), If(changes, body(USE), body())]
+    assert text(*apart).count("if") == text(both[0], USE, both[1]).count("if") == 2
 
 
 def test_an_assignment_says_what_happens_to_its_target() -> None:
