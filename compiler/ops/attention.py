@@ -158,7 +158,8 @@ def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]
 def _build_vectors(op: Op, target: Target) -> Launch:
     q, k, _ = operands(op)
     columns = -(-q.rows // target.lanes)
-    return _launch(op, "attention/attention.jinja", columns, {"block": min(KEYS, k.rows)})
+    variables = {"block": min(KEYS, k.rows), "transposes": target.language.pointers}
+    return _launch(op, "attention/attention.jinja", columns, variables)
 
 
 def _build_rows(op: Op, target: Target) -> Launch:

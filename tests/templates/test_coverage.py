@@ -64,7 +64,7 @@ BUILT_IN = {
             "quick_tanh_geluS",
             "load_integers",
             "sums_of_lanes",
-            "turn_square",
+            "transpose_lanes",
         ),
         *("element_of", "lane_of", "lane_of_halves"),
         *("isnan", "isinf", "mod"),
