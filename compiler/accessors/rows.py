@@ -34,7 +34,9 @@ class Rows(Slices):
 
     codec: ElementCodec
 
-    repeats = True
+    @property
+    def repeats(self) -> bool:
+        return bool(self.tail) or not self.memory.language.vector_stores
 
     @property
     def nested(self) -> tuple[int, ...]:

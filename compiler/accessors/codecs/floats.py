@@ -36,6 +36,11 @@ class Floats(SliceCodec):
             return super().number(memory, index, base)
         return memory.call("float_at", index + base * memory.lanes)
 
+    def numbers(self, memory: Buffer, indices: Operand, base: int) -> Expression | None:
+        if memory.texel:
+            return None
+        return memory.call("floats_at", indices + base * memory.lanes, kind=FLOATS)
+
     def joins(self, target: Target) -> Sequence[Join]:
         return (Columns(),) if target.joined_stores else ()
 
