@@ -62,7 +62,7 @@ def intrinsics() -> dict[str, Intrinsic]:
             found[f"{name}S"] = _entry(f"{name}S", _by_lanes(name, entry))
         elif entry.get("slices"):
             needs = [f"{n}S" if table[n].get("slices") else n for n in entry.get("needs", ())]
-            same = {**entry, "meaning": "the same of a slice", "needs": needs}
+            same = {**entry, "meaning": "the same for a slice", "needs": needs}
             found[f"{name}S"] = _entry(f"{name}S", same, of_slices=True)
     return found
 
@@ -96,7 +96,7 @@ def _by_lanes(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     call = f"{name}({', '.join([each + '.{{ lane }}' for each in lanes] + alike)})"
     calls = "{% for lane in lanes %}" + call + "{{ ', ' if not loop.last }}{% endfor %}"
     text = f"\n{{{{ intS }}}} {name}S({parameters}) {{\n  return {{{{ to_intS }}}}({calls});\n}}"
-    return {"meaning": "the same of a slice", "every": text, "needs": [name]}
+    return {"meaning": "the same for a slice", "every": text, "needs": [name]}
 
 
 class Function(Name):

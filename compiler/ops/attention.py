@@ -113,11 +113,16 @@ def _few(q: Heads, target: Target) -> bool:
     return target.on_processor and 2 * q.rows < target.lanes
 
 
+def _in_vectors(target: Target) -> bool:
+    """Whether a work-item computes as many queries as a vector has lanes."""
+    return target.on_processor and target.language.pointers
+
+
 def _vectors(op: Op, target: Target) -> str | None:
     reason, q = _unsuited(op, target), operands(op)[0]
     if reason is None and _few(q, target):
         return f"{q.rows} queries leave most lanes of a vector empty"
-    return reason or (None if target.on_processor else "work-items of a GPU hold too few registers")
+    return reason or (None if _in_vectors(target) else "work-items of a GPU hold too few registers")
 
 
 def _rows(op: Op, target: Target) -> str | None:
@@ -127,7 +132,7 @@ def _rows(op: Op, target: Target) -> str | None:
 
 def _groups(op: Op, target: Target) -> str | None:
     reason = _unsuited(op, target)
-    return reason or ("a work-group runs on a single core" if target.on_processor else None)
+    return reason or ("a work-group runs on a single core" if _in_vectors(target) else None)
 
 
 def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]) -> Launch:
@@ -158,8 +163,7 @@ def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]
 def _build_vectors(op: Op, target: Target) -> Launch:
     q, k, _ = operands(op)
     columns = -(-q.rows // target.lanes)
-    variables = {"block": min(KEYS, k.rows), "transposes": target.language.pointers}
-    return _launch(op, "attention/attention.jinja", columns, variables)
+    return _launch(op, "attention/attention.jinja", columns, {"block": min(KEYS, k.rows)})
 
 
 def _build_rows(op: Op, target: Target) -> Launch:
