@@ -79,11 +79,13 @@ def best_opencl_device() -> str:
     return opencl_devices()[0]
 
 
-def without_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no device have the instructions of its processor, so that kernels are portable."""
+def only_instructions(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let devices have these instructions alone of their processor; with none, all is portable."""
     for trial in known().drivers:
         for tried in trial.devices:
-            monkeypatch.setattr(tried, "instructions", [])
+            monkeypatch.setattr(
+                tried, "instructions", [name for name in tried.instructions if name in names]
+            )
 
 
 def need_lanes(device: str, lanes: int) -> None:

@@ -43,7 +43,8 @@ class Intrinsic:
     any_nan: str = ""
     # What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing.
     pragma: str = ""
-    assembler_lanes: int = 0  # For slices of so many lanes, its definition has assembler's text.
+    # For slices of so many lanes, its definition has assembler's text.
+    assembler_lanes: tuple[int, ...] = ()
     # The extension of Vulkan's GLSL that its definition there requires; "" for none.
     extension: str = ""
     # By language, the extension that a device must have for its definition, under the name that
@@ -83,7 +84,7 @@ def _entry(name: str, entry: Mapping[str, Any], of_slices: bool = False) -> Intr
         gives=entry.get("gives", ""),
         any_nan=entry.get("any_nan", ""),
         pragma=entry.get("opencl_pragma", ""),
-        assembler_lanes=entry.get("assembler_lanes", 0),
+        assembler_lanes=tuple(entry.get("assembler_lanes", ())),
         extension=entry.get("vulkan_extension", ""),
         device_extensions=entry.get("device_extensions", {}),
     )

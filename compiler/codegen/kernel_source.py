@@ -108,7 +108,7 @@ class KernelSource:
     def assembled(self) -> bool:
         """Whether its body has assembler's text, in OpenCL C."""
         entries = defined(self.intrinsics, OPENCL)
-        return any(entry.assembler_lanes == self.lanes for entry in entries)
+        return any(self.lanes in entry.assembler_lanes for entry in entries)
 
     @property
     def device_extensions(self) -> tuple[str, ...]:

@@ -22,56 +22,79 @@ class Example:
     results: tuple[int, ...]  # Those that it writes.
 
 
-_VNNI = """
+def _instruction(
+    lanes: int,
+    assembler: str,
+    declared: str,
+    called: str,
+    words: tuple[int, ...],
+    result: int,
+    register: str = "v",
+) -> Example:
+    """An instruction that makes a vector of two, or of three of which it replaces the first.
+
+    PoCL's compiler takes `assembler`; compilers by way of SPIR have none, but LLVM's function for
+    the instruction, which is declared and called. Each vector holds one of `words` in all lanes.
+    """
+    ints = f"int{lanes}"
+    source = f"""
+typedef uchar uchar{4 * lanes} __attribute__((ext_vector_type({4 * lanes})));
+typedef short short{2 * lanes} __attribute__((ext_vector_type({2 * lanes})));
 #ifndef __x86_64__
-typedef uchar uchar64 __attribute__((ext_vector_type(64)));
-int16 vpdpbusd(int16 sum, uchar64 bytes, uchar64 weights) __asm("llvm.x86.avx512.vpdpbusd.512");
+{declared}
 #endif
 
-static __attribute__((noinline, min_vector_width(512)))
-void item(__global const int16 *x, __global int16 *y) {
+static __attribute__((noinline, min_vector_width({32 * lanes})))
+void item(__global const {ints} *x, __global {ints} *y) {{
+  {ints} sum = x[0], first = x[1], second = x[2];
 #ifdef __x86_64__
-  int16 sum = x[0];
-  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x[1]), "v"(x[2]));
+  __asm__("{assembler}" : "+{register}"(sum) : "{register}"(first), "{register}"(second));
+#else
+  sum = __builtin_astype({called}, {ints});
+#endif
   y[0] = sum;
-#else
-  y[0] = vpdpbusd(x[0], __builtin_astype(x[1], uchar64), __builtin_astype(x[2], uchar64));
-#endif
-}
+}}
 
-__kernel void probe(__global const int16 *x, __global int16 *y) { item(x, y); }
+__kernel void probe(__global const {ints} *x, __global {ints} *y) {{ item(x, y); }}
 """
-_BYTES, _WEIGHTS = (1, 2, 3, 255), (-1, 127, -128, -128)
-_SUM = sum(byte * weight for byte, weight in zip(_BYTES, _WEIGHTS, strict=True))
+    return Example(lanes, source, tuple(w for w in words for _ in range(lanes)), (result,) * lanes)
 
 
-def _words(four: tuple[int, ...]) -> tuple[int, ...]:
-    """A vector of 16 integers that each hold these bytes."""
-    packed = bytes(number & 255 for number in four)
-    return (int.from_bytes(packed, "little", signed=True),) * 16
+def _word(*numbers: int) -> int:
+    """An integer that holds these bytes, or pairs of them, the first in its lowest bits."""
+    size = 4 // len(numbers)
+    content = b"".join((number & 256**size - 1).to_bytes(size, "little") for number in numbers)
+    return int.from_bytes(content, "little", signed=True)
 
 
-_VBMI = """
-#ifndef __x86_64__
-typedef uchar uchar64 __attribute__((ext_vector_type(64)));
-uchar64 vpermi2b(uchar64 first, uchar64 places, uchar64 second)
-    __asm("llvm.x86.avx512.vpermi2var.qi.512");
-#endif
+def _products_of_four(lanes: int, assembler: str, register: str = "v") -> Example:
+    """Sums of four products of a byte without a sign and one with a sign."""
+    ints, uchars = f"int{lanes}", f"uchar{4 * lanes}"
+    return _instruction(
+        lanes,
+        f"{assembler} %2, %1, %0",
+        f"{ints} vpdpbusd({ints} sum, {uchars} bytes, {uchars} weights) "
+        f'__asm("llvm.x86.avx512.vpdpbusd.{32 * lanes}");',
+        f"vpdpbusd(sum, __builtin_astype(first, {uchars}), __builtin_astype(second, {uchars}))",
+        (7, _word(1, 2, 3, 255), _word(-1, 127, -128, -128)),
+        7 - 1 + 2 * 127 - 3 * 128 - 255 * 128,
+        register,
+    )
 
-static __attribute__((noinline, min_vector_width(512)))
-void item(__global const int16 *x, __global int16 *y) {
-#ifdef __x86_64__
-  int16 found = x[0];
-  __asm__("vpermi2b %2, %1, %0" : "+v"(found) : "v"(x[1]), "v"(x[2]));
-  y[0] = found;
-#else
-  uchar64 first = __builtin_astype(x[1], uchar64), second = __builtin_astype(x[2], uchar64);
-  y[0] = __builtin_astype(vpermi2b(first, __builtin_astype(x[0], uchar64), second), int16);
-#endif
-}
 
-__kernel void probe(__global const int16 *x, __global int16 *y) { item(x, y); }
-"""
+def _products_of_two(lanes: int, function: str, register: str = "v") -> Example:
+    """Sums of two products of 16 bits."""
+    ints, shorts = f"int{lanes}", f"short{2 * lanes}"
+    return _instruction(
+        lanes,
+        "vpmaddwd %2, %1, %0",
+        f'{ints} vpmaddwd({shorts} a, {shorts} b) __asm("llvm.x86.{function}");',
+        f"vpmaddwd(__builtin_astype(first, {shorts}), __builtin_astype(second, {shorts}))",
+        (7, _word(2, 255), _word(127, -128)),
+        2 * 127 - 255 * 128,
+        register,
+    )
+
 
 _NANOSLEEP = """
 int nanosleep(const long *time, long *rest);
@@ -83,25 +106,29 @@ __kernel void probe(__global const int *x, __global int *y) {
 """
 
 EXAMPLES: Mapping[str, Example] = {
-    "avx512_vnni": Example(
-        lanes=16,
-        source=_VNNI,
-        words=(*range(16), *_words(_BYTES), *_words(_WEIGHTS)),
-        results=tuple(lane + _SUM for lane in range(16)),
+    "avx512_vnni": _products_of_four(16, "vpdpbusd"),
+    "avx512bw": _products_of_two(16, "avx512.pmaddw.d.512"),
+    "avx512vbmi": _instruction(
+        16,
+        "vpermi2b %2, %1, %0",
+        "uchar64 vpermi2b(uchar64 first, uchar64 places, uchar64 second)\n"
+        '    __asm("llvm.x86.avx512.vpermi2var.qi.512");',
+        "vpermi2b(__builtin_astype(first, uchar64), __builtin_astype(sum, uchar64), "
+        "__builtin_astype(second, uchar64))",
+        (_word(0, 3, 64, 67), _word(7, 8, 9, 10), _word(20, 21, 22, 23)),
+        _word(7, 10, 20, 23),
     ),
-    "avx512vbmi": Example(
-        lanes=16,
-        source=_VBMI,
-        words=(*range(0, 128, 8), *_words((7, 8, 9, 10)), *_words((20, 21, 22, 23))),
-        results=(7 * 0x01010101,) * 8 + (0x07070714,) * 8,
-    ),
+    "avx_vnni": _products_of_four(8, "%{vex%} vpdpbusd", "x"),
+    "avx2": _products_of_two(8, "avx2.pmadd.wd", "x"),
     "nanosleep": Example(lanes=0, source=_NANOSLEEP, words=(1000,), results=(0,)),
 }
 
 
 def examples(lanes: int) -> dict[str, Example]:
-    """Those of functions, and of this processor's instructions, for a device of so many lanes."""
-    have = {name: EXAMPLES[name].lanes for name in instructions() & EXAMPLES.keys()}
+    """Those of functions, and of this processor's instructions, for vectors of up to so many."""
+    known = instructions()
     return {
-        name: each for name, each in EXAMPLES.items() if not each.lanes or have.get(name) == lanes
+        name: each
+        for name, each in EXAMPLES.items()
+        if not each.lanes or (name in known and each.lanes <= lanes)
     }

@@ -19,7 +19,7 @@ from ..errors import CacheWarning, PlanError, warn_caller
 from ..processor import instruction_set
 from .drivers import OURS, Driver, installed, register
 
-VERSION = 6  # Of the kernels that are tried and of the files; part of the digest.
+VERSION = 7  # Of the kernels that are tried and of the files; part of the digest.
 _FILE = "trials.txt"
 
 

@@ -471,8 +471,10 @@ static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
 
 static int build(opencl_session *session) {
   /* Kernels use an instruction where a macro of its name is defined. */
-  static const char *const instructions[][2] = {{"avx512_vnni", " -D AVX512_VNNI"},
-                                               {"avx512vbmi", " -D AVX512VBMI"}};
+  static const char *const instructions[][2] = {
+      {"avx512_vnni", " -D AVX512_VNNI"}, {"avx512bw", " -D AVX512BW"},
+      {"avx512vbmi", " -D AVX512VBMI"},   {"avx_vnni", " -D AVX_VNNI"},
+      {"avx2", " -D AVX2"}};
   char options[512];
   size_t i;
   snprintf(options, sizeof options, "%s", session->shared.schedule->options);

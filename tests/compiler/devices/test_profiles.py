@@ -32,8 +32,18 @@ def device(**said: Any) -> DeviceInfo:
         ({"type": "cpu", "vector_width": 16}, "cpu_avx512", "target opencl, type cpu, lanes 16"),
         (
             {"type": "cpu", "vector_width": 16, "instructions": ("avx512_vnni",)},
-            "cpu_avx512_vnni",
+            "cpu_avx512_bytes",
             "target opencl, type cpu, lanes 16, instruction avx512_vnni",
+        ),
+        (
+            {"type": "cpu", "vector_width": 16, "instructions": ("avx2", "avx512bw")},
+            "cpu_avx512_bytes",
+            "target opencl, type cpu, lanes 16, instruction avx512bw",
+        ),
+        (
+            {"type": "cpu", "vector_width": 8, "instructions": ("avx2",)},
+            "cpu_avx2_bytes",
+            "target opencl, type cpu, lanes 8, instruction avx2",
         ),
         ({"vendor": "NVIDIA Corporation"}, "nvidia", "type gpu, vendor nvidia"),
         (

@@ -61,7 +61,7 @@ def test_products_of_bytes(found: Found, tmp_path: Path) -> None:
     filters = weights((19, 101), channels=False)
     layer = quantized("FULLY_CONNECTED", xq(5, 101), filters, bias(filters, 19), scale=0.6)
     made = model({"y": layer})
-    compiled = pipeline.build(made.content, Options(device="cpu_avx512_vnni", fallback="none"))
+    compiled = pipeline.build(made.content, Options(device="cpu_avx512_bytes", fallback="none"))
     assert any("add_products" in source for source in compiled.sources.values())
     exported(compiled, tmp_path).assert_agrees(found, made.inputs)
 

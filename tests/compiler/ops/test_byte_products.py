@@ -10,7 +10,7 @@ import pytest
 from agreement import run
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
-from devices import need_lanes, need_programs, without_instructions
+from devices import need_lanes, need_programs, only_instructions
 from graphs import Model, model, quantized, xq
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
@@ -21,7 +21,7 @@ from tflgpu.compiler.ops.byte_products import multiplies_bytes
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.target import SOURCE_LANGUAGES, Target
 
-VNNI = "cpu_avx512_vnni"
+WIDE, NARROW = "cpu_avx512_bytes", "cpu_avx2_bytes"
 WINDOWS: dict[str, dict[str, Any]] = {
     "3x3": window(),
     "stride": window("VALID", (2, 3)),
@@ -29,7 +29,6 @@ WINDOWS: dict[str, dict[str, Any]] = {
     "dilation": window(dilation=(2, 4)),
 }
 LAYERS = len(WINDOWS) + 6
-LANES = 16
 
 
 def layers(dtype: str, zero: int) -> Model:
@@ -64,14 +63,20 @@ def layers(dtype: str, zero: int) -> Model:
     return model(results)
 
 
-def built(made: Model, device: str = VNNI, target: TargetName = "opencl") -> CompiledModel:
+def built(made: Model, device: str = WIDE, target: TargetName = "opencl") -> CompiledModel:
     return pipeline.build(made.content, Options(device=device, target=target, fallback="none"))
 
 
 @pytest.mark.parametrize(
-    ("device", "by_name"),
-    [(VNNI, True), (VNNI, False), ("intel_xe", False)],
-    ids=["instruction", "portable", "portable for GPUs"],
+    ("device", "instruction"),
+    [
+        (WIDE, "avx512_vnni"),
+        (WIDE, "avx512bw"),
+        (WIDE, ""),
+        (NARROW, "avx_vnni"),
+        (NARROW, "avx2"),
+        ("intel_xe", ""),
+    ],
 )
 @pytest.mark.parametrize(
     ("dtype", "zero"), [("int8", -128), ("int8", 127), ("uint8", 126), ("uint8", 131)]
@@ -80,20 +85,20 @@ def test_bits_are_those_of_litert(
     dtype: str,
     zero: int,
     device: str,
-    by_name: bool,
+    instruction: str,
     driver: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if not by_name:
-        without_instructions(monkeypatch)
+    only_instructions(monkeypatch, instruction)
     agrees(layers(dtype, zero), device, driver, tmp_path)
 
 
-def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", [WIDE, NARROW])
+def test_bits_on_every_driver(device: str, opencl_device: str, tmp_path: Path) -> None:
     """Each compiler has a way of its own to use the instruction."""
-    need_lanes(opencl_device, LANES)
-    agrees(layers("int8", 127), VNNI, opencl_device, tmp_path)
+    need_lanes(opencl_device, profile(device).slice_width)
+    agrees(layers("int8", 127), device, opencl_device, tmp_path)
 
 
 def agrees(made: Model, profile: str, device: str, folder: Path) -> None:
@@ -117,7 +122,7 @@ def test_wide_sums_of_images_that_are_not_stored_as_bytes(driver: str, tmp_path:
     """Their numbers become bytes as they are read."""
     made = layers("uint8", 131)
     disabled = ("store_integers",)
-    for device in (VNNI, "intel_xe"):
+    for device in (WIDE, "intel_xe"):
         options = Options(device=device, fallback="none", disable_passes=disabled)
         compiled = pipeline.build(made.content, options)
         assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 2
@@ -181,7 +186,7 @@ def layer(base: int | None = -128, highest: float = 0.0, **attrs: Any) -> Op:
 
 
 def test_what_it_can_compute() -> None:
-    target = Target(profile(VNNI))
+    target = Target(profile(WIDE))
     assert multiplies_bytes(layer(highest=125), target) is None
     assert multiplies_bytes(layer(), Target(profile("cpu_avx512"))) == (
         "the device does not multiply bytes"

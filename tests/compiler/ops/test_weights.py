@@ -18,7 +18,7 @@ BESIDE = 5 * OUTPUTS  # Most numbers for each output, such as scales, in words.
     ("target", "device"),
     [
         ("opencl", "cpu_avx512"),
-        ("opencl", "cpu_avx512_vnni"),
+        ("opencl", "cpu_avx512_bytes"),
         ("opencl", "nvidia"),
         ("glsl", "mali"),
         ("wgsl", "gpu"),

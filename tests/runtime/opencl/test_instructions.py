@@ -4,25 +4,33 @@ import re
 
 import pytest
 
-from tflgpu.compiler.codegen.intrinsics import intrinsics
+from tflgpu.compiler.codegen.intrinsics import defined, definitions
+from tflgpu.compiler.language.language import OPENCL
 from tflgpu.runtime.opencl.instructions import EXAMPLES
 
 # The intrinsic that uses each instruction.
-USERS = {"avx512_vnni": "add_products", "avx512vbmi": "look_up_bytes"}
+USERS = {
+    "avx512_vnni": "add_products",
+    "avx512bw": "add_products",
+    "avx512vbmi": "look_up_bytes",
+    "avx_vnni": "add_products",
+    "avx2": "add_products",
+}
 
 
 @pytest.mark.parametrize("instruction", USERS)
 def test_what_is_tried_is_what_kernels_use(instruction: str) -> None:
-    """The declarations, and the instruction with its operands."""
-    kernel = intrinsics()[USERS[instruction]].definitions["opencl"]
-    tried = EXAMPLES[instruction].source
-    assert f"#ifdef {instruction.upper()}" in kernel
-    (declared,) = re.findall(r"(typedef .*?);\n#endif", tried, re.DOTALL)
-    assert declared in kernel
-    name = declared.split("\n")[1].split("(")[0].split()[-1]
-    for pattern in (r'__asm__\("(.*?)" : "(.*?)"', rf"({name})\(\w"):
-        used, seen = (set(re.findall(pattern, text)) for text in (kernel, tried))
-        assert used == seen, pattern
+    """The declaration and the instruction."""
+    tried = EXAMPLES[instruction]
+    (intrinsic,) = defined([USERS[instruction]], OPENCL)
+    assert tried.lanes in intrinsic.assembler_lanes
+    lines = definitions([USERS[instruction]], OPENCL, tried.lanes, "k")
+    kernel = " ".join(line.strip() for line in lines)
+    assert re.search(rf"defined\({instruction.upper()}\)|#ifdef {instruction.upper()} ", kernel)
+    (text,) = re.findall(r'__asm__\("(.*?)"', tried.source)
+    assert f'__asm__("{text}" : "' in kernel
+    (declared,) = re.findall(r"#ifndef __x86_64__\n(.*?;)\n#endif", tried.source, re.DOTALL)
+    assert re.sub(r"\s+", " ", declared) in kernel
 
 
 def test_every_instruction_has_a_user() -> None:
