@@ -31,7 +31,9 @@ MODEL = model({"y": call("RELU", x(3, 5))}).content
         ),
     ],
 )
-def test_invalid_values(options: dict[str, Any], message: str) -> None:
+def test_an_invalid_value_is_an_error_that_names_its_option(
+    options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(OptionError, match=re.escape(message)):
         pipeline.build(MODEL, Options(**options))
 

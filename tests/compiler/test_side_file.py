@@ -28,7 +28,7 @@ READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
 
 @linux
 @pytest.mark.parametrize("name", READERS)
-def test_without_end(tmp_path: Path, name: str) -> None:
+def test_a_file_without_end_is_not_read_to_the_end(tmp_path: Path, name: str) -> None:
     """It is left after 64 MiB; so the test has no more memory than that."""
     read, kind = READERS[name]
     path = tmp_path / "endless.toml"
@@ -44,7 +44,7 @@ def test_without_end(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_no_text(tmp_path: Path, name: str) -> None:
+def test_what_is_no_text_is_an_error(tmp_path: Path, name: str) -> None:
     read, kind = READERS[name]
     path = tmp_path / "bytes.toml"
     with pytest.raises(kind, match=f"cannot read .* {path}: No such file"):

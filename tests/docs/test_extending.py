@@ -139,7 +139,7 @@ def run(script: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_an_operator(route: str, tmp_path: Path) -> None:
+def test_an_operator_is_added_as_the_page_says(route: str, tmp_path: Path) -> None:
     package = copy(tmp_path)
     found = steps(route)
     for block in found:
@@ -153,7 +153,7 @@ def test_an_operator(route: str, tmp_path: Path) -> None:
     assert ROUTES[route] in run(OPERATORS.format(cases=rows), tmp_path)
 
 
-def test_rewrites(tmp_path: Path) -> None:
+def test_rewrites_are_added_as_the_page_says(tmp_path: Path) -> None:
     """The graph rewrite replaces the chain rewrite, and also matches shared casts."""
     package = copy(tmp_path)
     for heading, looked_at in (("A rewrite on a chain", 0), ("A rewrite of the graph", 1)):

@@ -71,7 +71,7 @@ def test_it_cannot_be_changed() -> None:
     assert made.x == 1
 
 
-def test_its_signature() -> None:
+def test_its_signature_is_that_of_its_fields() -> None:
     name, y, names = inspect.signature(Point).parameters.values()
     assert (name.default, y.default, names.default) == (inspect.Parameter.empty, 2, list)
     assert [each.annotation for each in (name, y, names)] == [int, int, list[str]]

@@ -19,7 +19,7 @@ TYPES = {name: C_TYPES[kind] for name, kind in DEVICE_TYPES.items()}
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_types(opened: Opener, dtype: str) -> None:
+def test_each_type_comes_back_unchanged(opened: Opener, dtype: str) -> None:
     x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
     with opened(copy(TensorInfo("x", (3, 5), dtype), TYPES[dtype])) as session:
         y = session.run(x)["y"]
@@ -81,14 +81,14 @@ def test_axes_in_another_order(case: str) -> None:
 
 
 @pytest.mark.parametrize("value", [2.5, np.float32(2.5), np.array(2.5, np.float32), [2.5]])
-def test_scalar(opened: Opener, value: Any) -> None:
+def test_a_scalar_keeps_its_shape(opened: Opener, value: Any) -> None:
     with opened(copy(TensorInfo("x", (), "float32"))) as session:
         y = session.run(value)["y"]
     assert y.shape == ()
     assert y == 2.5
 
 
-def test_empty(opened: Opener) -> None:
+def test_tensors_may_be_empty(opened: Opener) -> None:
     """A tensor without elements has no bytes to copy; other inputs are none the worse."""
     empty = TensorInfo("none", (3, 0), "float32")
     source = """
@@ -204,7 +204,7 @@ BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD_INPUTS)
-def test_bad_inputs(case: str) -> None:
+def test_an_input_that_does_not_fit_is_an_error(case: str) -> None:
     from tflgpu.runtime.inputs import arrays_for
 
     infos, inputs, message = BAD_INPUTS[case]

@@ -8,7 +8,7 @@ import pytest
 from tflgpu.runtime import processor
 
 
-def test_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_instructions_are_read_from_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "_features", lambda: "flags\t\t: fpu avx512f avx512_vnni\n")
     assert processor.instructions() == {"fpu", "avx512f", "avx512_vnni"}
     monkeypatch.setattr(processor, "_features", lambda: "")
@@ -31,7 +31,7 @@ def test_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
         (8, {"cpu/cpu.cfs_quota_us": "300000"}, 8),
     ],
 )
-def test_usable_cores(
+def test_cores_are_limited_by_affinity_and_quota(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     affinity: int,

@@ -22,7 +22,7 @@ def test_errors_appear_although_the_block_fails(capfd: pytest.CaptureFixture[str
     assert capfd.readouterr().err == "ERROR: bad\n"
 
 
-def test_several_threads(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_several_threads_print_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
     def write(number: int) -> None:
         with without_notices():
             os.write(2, b"INFO: notice\nERROR: %d\n" % number)

@@ -24,7 +24,7 @@ def session(tmp_path: Path, attached: Attached) -> Iterator[Session]:
         yield opened
 
 
-def test_shown(session: Session) -> None:
+def test_a_session_shows_device_and_tensors(session: Session) -> None:
     a, b = pair()
     with session:
         device = session.device.name
@@ -41,7 +41,7 @@ def test_shown(session: Session) -> None:
     assert repr(session) == f"<Session chain.tflite on {device} (closed): {ends}"
 
 
-def test_chain(session: Session, attached: Attached) -> None:
+def test_a_chain_of_kernels_runs(session: Session, attached: Attached) -> None:
     a, b = pair()
     assert session.device.target == attached.target
     assert session.inputs == chain().plan.inputs
@@ -63,7 +63,7 @@ def test_results_belong_to_the_caller(session: Session) -> None:
     first[:] = 7
 
 
-def test_read(session: Session) -> None:
+def test_tensors_can_be_read_after_a_run(session: Session) -> None:
     a, b = pair()
     with pytest.raises(InputError, match="sum has no content before the first run"):
         session.read("sum")
@@ -78,7 +78,9 @@ def test_read(session: Session) -> None:
 
 @pytest.mark.parametrize("shape", [(2, 3, 5, 7), (3, 5, 7), (5, 11), (3,), ()])
 @pytest.mark.parametrize("lanes", [4, 8])
-def test_read_slices(opened: Opener, shape: tuple[int, ...], lanes: int) -> None:
+def test_a_sliced_tensor_is_read_in_its_own_shape(
+    opened: Opener, shape: tuple[int, ...], lanes: int
+) -> None:
     """A channel-sliced tensor comes back in its own shape."""
     batch, height, width, channels = (1,) * (4 - len(shape)) + shape
     slices = -(-channels // lanes)
@@ -95,7 +97,7 @@ def test_read_slices(opened: Opener, shape: tuple[int, ...], lanes: int) -> None
         np.testing.assert_array_equal(session.read("t"), expected.reshape(shape))
 
 
-def test_profile(session: Session) -> None:
+def test_profile_times_every_dispatch(session: Session) -> None:
     a, b = pair()
     times = session.profile({"a": a, "b": b})
     assert [index for index, _ in times] == [0, 1, 2]
@@ -103,7 +105,7 @@ def test_profile(session: Session) -> None:
     np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
 
 
-def test_poison(session: Session) -> None:
+def test_poison_fills_what_kernels_do_not_write(session: Session) -> None:
     session.run(pair())
     session.poison()
     assert np.isnan(session.read("sum")).all()
@@ -114,7 +116,7 @@ def test_poison(session: Session) -> None:
         session.poison(256)
 
 
-def test_threads(session: Session) -> None:
+def test_threads_may_share_a_session(session: Session) -> None:
     inputs = [pair(seed) for seed in range(40)]
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda arrays: session.run(arrays)["y"], inputs))
@@ -122,13 +124,13 @@ def test_threads(session: Session) -> None:
         np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
 
 
-def test_empty_output(opened: Opener) -> None:
+def test_an_output_may_be_empty(opened: Opener) -> None:
     parts = copy(TensorInfo("x", (0, 7), "float32")).replacing(dispatches=(), kernels=())
     with opened(replace(parts, sources={})) as session:
         assert session.run(np.empty((0, 7), np.float32))["y"].shape == (0, 7)
 
 
-def test_no_inputs(opened: Opener) -> None:
+def test_a_model_may_have_no_inputs(opened: Opener) -> None:
     source = """
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void main_kernel(__global float* y) { y[get_global_id(0)] = 3.0f; }

@@ -13,7 +13,7 @@ from tflgpu.runtime.opencl import find
 from tflgpu.runtime.plan.records import Dispatch, Region, TensorInfo
 
 
-def test_misaligned(tmp_path: Path, attached: Attached) -> None:
+def test_a_misaligned_plan_is_refused(tmp_path: Path, attached: Attached) -> None:
     message = (
         r"its arguments start at multiples of 4 bytes, but this device needs multiples of \d+; "
         "compile the model for this device"
@@ -43,7 +43,7 @@ def test_arena_too_large(tmp_path: Path, opencl_device: str) -> None:
         load(chain().replacing(arena_size=size).write(tmp_path), device=opencl_device)
 
 
-def test_other_target(tmp_path: Path, opencl_device: str) -> None:
+def test_a_plan_for_another_target_is_refused(tmp_path: Path, opencl_device: str) -> None:
     parts = copy(TensorInfo("x", (3,), "float32")).replacing(
         target="glsl", kernels=(), dispatches=()
     )
@@ -51,7 +51,7 @@ def test_other_target(tmp_path: Path, opencl_device: str) -> None:
         load(replace(parts, sources={}).write(tmp_path), device=opencl_device)
 
 
-def test_build_error(tmp_path: Path, attached: Attached) -> None:
+def test_a_kernel_that_does_not_compile_is_named(tmp_path: Path, attached: Attached) -> None:
     parts = broken(attached.target)
     with pytest.raises(BuildError) as caught:
         load(parts.write(tmp_path), device=attached.device)

@@ -60,7 +60,7 @@ def test_the_network_is_small_and_accurate(opencl_device: str, tmp_path: Path) -
     assert np.mean(right) >= 0.97
 
 
-def test_classify(opencl_device: str, tmp_path: Path) -> None:
+def test_classify_prints_the_digit(opencl_device: str, tmp_path: Path) -> None:
     """The second run finds the compiled model in the cache."""
     command = (DIGITS / "classify.py", DIGITS / "images" / "7.png", "--device", opencl_device)
     for _ in range(2):

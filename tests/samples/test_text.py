@@ -50,7 +50,7 @@ def test_the_weights_of_both_signatures_are_there_once(sample: dict[str, Any]) -
     assert sample["MODEL"].stat().st_size < 2 << 20
 
 
-def test_the_command(opencl_device: str, tmp_path: Path) -> None:
+def test_the_command_continues_a_prompt(opencl_device: str, tmp_path: Path) -> None:
     options = "--length", "40", "--device", opencl_device, "--cache", str(tmp_path)
     done = command(PROMPT, *options)
     assert done.returncode == 0, done.stderr

@@ -38,7 +38,7 @@ def names(cache: Path) -> list[str]:
     return [entry.folder.name for entry in entries(cache)]
 
 
-def test_list(cache: Path) -> None:
+def test_list_names_each_variant_with_its_size(cache: Path) -> None:
     size = sum(path.stat().st_size for path in (cache / OTHER).rglob("*") if path.is_file())
     found = as_json("cache", "list", cache)
     assert [Path(entry["path"]).name for entry in found["entries"]] == ["a", "b", "c"]
@@ -58,7 +58,7 @@ def test_list(cache: Path) -> None:
     assert "chain.tflite" in text
 
 
-def test_verify(cache: Path) -> None:
+def test_verify_names_a_damaged_file(cache: Path) -> None:
     assert as_json("cache", "verify", cache)["ok"]
     binaries = cache / OTHER / "b" / BINARIES
     make_private(binaries)
@@ -158,7 +158,9 @@ def test_sizes_that_are_none(cache: Path, size: str) -> None:
 @pytest.mark.parametrize(
     ("size", "count"), [("1k", 1000), ("1KiB", 1024), ("0.5 M", 500000), ("1g", 10**9)]
 )
-def test_sizes(cache: Path, monkeypatch: pytest.MonkeyPatch, size: str, count: int) -> None:
+def test_a_size_may_have_a_unit(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, size: str, count: int
+) -> None:
     seen = []
 
     def record(cache: Path, size: int) -> list[Any]:
@@ -170,7 +172,7 @@ def test_sizes(cache: Path, monkeypatch: pytest.MonkeyPatch, size: str, count: i
     assert seen == [count]
 
 
-def test_no_cache(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_no_cache(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"there is no cache at .*nowhere; create one with"):
         entries(tmp_path / "nowhere")
 

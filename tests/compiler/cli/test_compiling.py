@@ -35,7 +35,7 @@ def test_compile_prints_a_summary(tmp_path: Path) -> None:
     assert result.stderr == ""
 
 
-def test_compile_json(tmp_path: Path) -> None:
+def test_compile_prints_its_report_as_json(tmp_path: Path) -> None:
     value = as_json("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", PROFILE)
     report = build(DIGITS_MODEL, Options(device=PROFILE)).report
     assert {key: value[key] for key in report} == report

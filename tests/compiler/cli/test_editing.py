@@ -81,7 +81,7 @@ def test_errors_show_the_line(folder: Path, opencl_device: str) -> None:
     assert "\n  7 | y[i] = OOPS * x[i] * weights[i];\n" in result.stderr
 
 
-def test_usage(folder: Path) -> None:
+def test_options_that_exclude_one_another_are_refused(folder: Path) -> None:
     both = invoke("edit", "cache", "scale", "--revert", "--keep", code=2).stderr
     assert "--revert takes neither --keep nor a FILE" in both
     assert (

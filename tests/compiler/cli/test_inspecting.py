@@ -23,7 +23,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("with_model", [False, True])
-def test_inspect_json(compiled: Path, with_model: bool) -> None:
+def test_inspect_prints_every_dispatch_as_json(compiled: Path, with_model: bool) -> None:
     plan = build(DIGITS_MODEL, Options(device=PROFILE)).plan
     where = (compiled.parents[1], "--model", DIGITS_MODEL) if with_model else (compiled,)
     value = as_json("inspect", *where)

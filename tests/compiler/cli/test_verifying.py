@@ -29,7 +29,7 @@ def test_no_operators_of_an_application(command: str) -> None:
     assert "No such option" in result.stderr and "--custom-op" in result.stderr
 
 
-def test_verify_agrees(opencl_device: str) -> None:
+def test_verify_prints_the_largest_error(opencl_device: str) -> None:
     value = as_json("verify", DIGITS_MODEL, "--device", opencl_device, "--seed", 7)
     (output,) = value["outputs"]
     assert value["ok"] is True and output["name"] == "probabilities"

@@ -98,7 +98,7 @@ def test_statements_that_templates_alone_have() -> None:
         ("if (a < b && !(b < 3)) { a++; b++; }", "if a < b && !(b < 3) {\n  a++;\n  b++;\n}"),
     ],
 )  # fmt: skip
-def test_control_flow(text: str, wgsl: str) -> None:
+def test_control_flow_is_that_of_wgsl(text: str, wgsl: str) -> None:
     assert "\n".join(lines(printed(text))) == wgsl
 
 

@@ -16,7 +16,7 @@ from tflgpu.runtime.plan.records import HostPart, TensorInfo
 from tflgpu.runtime.plan.running import Element, Submission, TensorBuffer
 
 
-def test_buffers() -> None:
+def test_the_plan_has_the_size_of_each_buffer() -> None:
     plan = chain().plan
     whole = TensorBuffer(Element.FLOAT32, SIZE, SIZE, True)
     assert (plan.input_buffers, plan.output_buffers) == ((whole, whole), (whole,))
@@ -61,7 +61,7 @@ def test_arguments_beside_writes_to_their_buffer() -> None:
     assert [item.beside_writes for item in second.arguments] == [True, False, False]
 
 
-def test_needs() -> None:
+def test_the_plan_says_what_a_device_needs() -> None:
     plan = complete()
     needs = plan.needs
     assert (needs.alignment, needs.group, needs.group_sizes) == (64, 1, (1, 1, 1))
@@ -70,7 +70,7 @@ def test_needs() -> None:
     assert (needs.image_texels, needs.extensions) == (3, ("cl_khr_fp16",))
 
 
-def test_schedules() -> None:
+def test_the_plan_has_a_schedule_with_barriers() -> None:
     single_launches, merged = complete().schedules
     assert [item.barrier for item in single_launches.submissions] == [False, True, True]
     assert (single_launches.kernels, single_launches.options) == ((0, 1, 2), OPENCL_OPTIONS)

@@ -50,7 +50,7 @@ BARRIERS: dict[str, tuple[Sequence[Sequence[Argument]], list[bool]]] = {
 
 
 @pytest.mark.parametrize("case", BARRIERS)
-def test_barriers(case: str) -> None:
+def test_a_barrier_stands_where_memory_is_used_again(case: str) -> None:
     lists, expected = BARRIERS[case]
     assert barriers(lists) == expected
 

@@ -53,7 +53,7 @@ def compiled(project: Path, compiler: str, *options: str) -> None:
     assert (built.returncode, built.stderr) == (0, "")
 
 
-def test_clang(project: Path) -> None:
+def test_clang_builds_it_without_warnings(project: Path) -> None:
     compiled(project, "clang", "-Wconversion", "-Wno-sign-conversion", "-ldl", "-lpthread")
 
 
@@ -79,7 +79,9 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     return env
 
 
-def test_windows(variant: Variant, wine: Mapping[str, str], tmp_path: Path) -> None:
+def test_the_program_for_windows_runs_in_wine(
+    variant: Variant, wine: Mapping[str, str], tmp_path: Path
+) -> None:
     """Wine has the OpenCL of this system. The first start compiles kernels, the second restores."""
     export([variant], tmp_path, "digits", embed=False)
     (tmp_path / "in.bin").write_bytes(np.random.default_rng(7).random(64, np.float32).tobytes())

@@ -85,7 +85,7 @@ def test_hardware_buffers(driver: Driver, tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_threads(driver: Driver, tmp_path: Path) -> None:
+def test_threads_open_and_run_sessions_at_once(driver: Driver, tmp_path: Path) -> None:
     """Eight threads open, run and close sessions at once, without a leak."""
     program = tmp_path / "threads"
     driver.build(program, CALLERS / "threads.c")

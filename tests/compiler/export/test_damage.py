@@ -65,7 +65,7 @@ def started(demo: Demo, found: Found) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_damaged_files(demo: Demo, found: Found) -> None:
+def test_damaged_files_are_named_or_replaced(demo: Demo, found: Found) -> None:
     wanted = demo.expected(found.device, IMAGE)
     (kernels,) = (demo.folder / KERNELS).iterdir()
     files: tuple[Path, ...] = (demo.folder / "weights.bin", demo.folder / "in.bin", kernels)

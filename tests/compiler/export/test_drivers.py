@@ -64,7 +64,7 @@ def digits(ready: Ready, tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return ready.exported(compiled, tmp_path_factory.mktemp("digits"))
 
 
-def test_operators(ready: Ready, tmp_path: Path) -> None:
+def test_operators_agree_in_one_program(ready: Ready, tmp_path: Path) -> None:
     """The first case of every so many operators, in one program."""
     firsts: list[Case] = [cases[0] for cases in families().values()]
     chosen = tuple(filter(portable, firsts[:: ready.driver.share]))
@@ -72,7 +72,7 @@ def test_operators(ready: Ready, tmp_path: Path) -> None:
     ready.exported(item.model, tmp_path).assert_agrees(ready.found, item.inputs)
 
 
-def test_a_network(models: Path, ready: Ready, tmp_path: Path) -> None:
+def test_a_network_agrees(models: Path, ready: Ready, tmp_path: Path) -> None:
     network = models / "networks" / "mediapipe_face" / "face_detection_short_range.tflite"
     image = {"input": np.random.default_rng(8).random((1, 128, 128, 3), np.float32)}
     demo = ready.exported(pipeline.build(network, ready.options), tmp_path)
@@ -117,6 +117,6 @@ def test_compiled_kernels_are_kept(ready: Ready, digits: Demo, tmp_path: Path) -
             os.utime(unfinished, (0, 0))
 
 
-def test_wrong_devices(ready: Ready, digits: Demo) -> None:
+def test_a_device_that_is_not_there_is_named(ready: Ready, digits: Demo) -> None:
     ran = digits.run("--device", "none of these", content=content(IMAGE))
     assert ran.stderr == f'no {ready.driver.api} device has "none of these" in its name\n'

@@ -16,7 +16,7 @@ from tflgpu.compiler.export.literals import LONGEST_STRING, floating, pieces, st
         ("ü1", '"\\303\\2741"'),
     ],
 )
-def test_strings(text: str, literal: str) -> None:
+def test_strings_are_escaped(text: str, literal: str) -> None:
     assert string(text) == literal
 
 

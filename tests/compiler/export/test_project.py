@@ -75,7 +75,7 @@ def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
     assert demo.outputs == demo.expected(found.device, IMAGE)
 
 
-def test_options(tmp_path: Path) -> None:
+def test_the_demo_explains_its_options(tmp_path: Path) -> None:
     demo = digits(tmp_path)
     asked = run(demo.folder, "./demo", "--help")
     assert (asked.returncode, asked.stderr) == (0, "")
@@ -129,7 +129,9 @@ def test_variables_of_a_model_without_weights(found: Found, tmp_path: Path) -> N
         (lambda data: b"", "cannot be read"),
     ],
 )
-def test_damaged_weights(found: Found, tmp_path: Path, damage: Any, message: str) -> None:
+def test_damaged_weights_are_refused(
+    found: Found, tmp_path: Path, damage: Any, message: str
+) -> None:
     demo = digits(tmp_path)
     weights = demo.folder / "weights.bin"
     weights.write_bytes(damage(weights.read_bytes()))

@@ -390,7 +390,7 @@ def test_a_device_without_what_it_takes(page: Any) -> None:
     assert "compile the model for the profile webgpu" in missing
 
 
-def test_no_adapter(page: Any) -> None:
+def test_a_browser_without_a_gpu_says_so(page: Any) -> None:
     said = page.evaluate(
         """() => {
           navigator.gpu.requestAdapter = async () => null;
@@ -407,7 +407,7 @@ def test_equal_kernels_are_stored_once(site: Path) -> None:
     assert all("fn main(" in text and not text.startswith("//") for text in texts)
 
 
-def test_refused(tmp_path: Path) -> None:
+def test_what_browsers_cannot_run_is_refused(tmp_path: Path) -> None:
     """What runs on LiteRT, with the operators; other targets and weights in the program."""
     made = model({"y": call("TANH", x(2, 3, 5, 7))})
     with pytest.warns(tflgpu.FallbackWarning):

@@ -93,7 +93,7 @@ def test_outputs_that_the_demo_cannot_show(page: Any) -> None:
     ]
 
 
-def test_the_demo(browser: Any, address: str) -> None:
+def test_the_page_shows_the_class_of_a_picture(browser: Any, address: str) -> None:
     page = browser.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))

@@ -31,7 +31,9 @@ def test_a_thousand_runs(webgpu: Found, digits: Demo) -> None:
     digits.assert_agrees(webgpu, IMAGE, runs=1000)
 
 
-def test_without_devices(digits: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_a_device_says_what_to_install(
+    digits: Demo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for variable in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
         monkeypatch.setenv(variable, "/none")
     ran = digits.run(content=content(IMAGE))
@@ -50,7 +52,9 @@ def test_a_kernel_that_is_rejected(digits: Demo, tmp_path: Path) -> None:
     assert "rejects the kernel " in said and "of digits.tflite:" in said and "computed" in said
 
 
-def test_beside_opengl(webgpu: Found, gles: Found, digits: Demo, tmp_path: Path) -> None:
+def test_a_context_of_opengl_stays_current(
+    webgpu: Found, gles: Found, digits: Demo, tmp_path: Path
+) -> None:
     """A context that a program has made current stays so."""
     sources = ("net.c", "tflgpu.c", "tflgpu_webgpu.c", str(CALLERS / "beside_gles.c"))
     libraries = (*wgpu_native(tmp_path), "-l:libEGL.so.1")
@@ -67,7 +71,9 @@ def test_beside_opengl(webgpu: Found, gles: Found, digits: Demo, tmp_path: Path)
         ("aarch64-linux-gnu-gcc", ("-Os",)),
     ],
 )
-def test_compilers(digits: Demo, tmp_path: Path, compiler: str, options: tuple[str, ...]) -> None:
+def test_compilers_give_no_warnings(
+    digits: Demo, tmp_path: Path, compiler: str, options: tuple[str, ...]
+) -> None:
     """They say nothing; for arm64, the runtime has at most 32 KiB."""
     need_programs(compiler)
     header = wgpu_native(tmp_path)[:2]
@@ -88,7 +94,7 @@ def test_the_readme_says_how_to_link(digits: Demo) -> None:
     assert "-lwgpu_native" in readme and "emcc" in readme
 
 
-def test_cmake(digits: Demo, tmp_path: Path) -> None:
+def test_cmake_builds_it(digits: Demo, tmp_path: Path) -> None:
     need_programs("cmake")
     wgpu_native(tmp_path)
     found = f"-DCMAKE_PREFIX_PATH={tmp_path / 'wgpu'}"

@@ -73,7 +73,7 @@ def test_a_tuning_table_travels(folder: Path, threads: Any, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("scheduler", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_warnings_travel(
+def test_warnings_of_workers_are_raised_here(
     beyond_half: Path, tmp_path: Path, scheduler: bool, request: pytest.FixtureRequest
 ) -> None:
     where: dict[str, Any] = {"jobs": 2}

@@ -27,7 +27,7 @@ def tree(tmp_path: Path) -> Path:
         (["@list"], ["b.tflite", "deep/er/c.tflite"]),
     ],
 )
-def test_arguments(
+def test_files_folders_and_patterns_name_models(
     tree: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], expected: list[str]
 ) -> None:
     monkeypatch.chdir(tree)

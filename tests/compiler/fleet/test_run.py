@@ -372,7 +372,7 @@ def test_the_table_comes_with_warnings(tmp_path: Path) -> None:
     assert f"{model}: {table}, measured on abacus, has no sizes for kernels of this" in shown
 
 
-def test_the_command(folder: Path, tmp_path: Path) -> None:
+def test_the_command_lists_results_and_failures(folder: Path, tmp_path: Path) -> None:
     common = ("compile", folder, "-o", tmp_path / "store")
     columns = ("--device", "mali", "--device", "gpu", "--precision", "f32", "--precision", "f16")
     result = invoke(*common, *columns, code=1)

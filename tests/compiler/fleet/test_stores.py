@@ -83,7 +83,7 @@ def test_a_second_run_compiles_what_is_missing_or_unsigned(url: str, tmp_path: P
     assert statuses() == ["compiled", "present"]
 
 
-def test_commands(url: str, tmp_path: Path) -> None:
+def test_commands_take_a_store(url: str, tmp_path: Path) -> None:
     key = make_key(tmp_path / "key")
     command = ("compile", DIGITS, "-o", url, "--device", "gpu")
     assert invoke(*command, "--sign", key).stdout.splitlines()[-1].startswith(f"{url}/")

@@ -98,7 +98,7 @@ def test_the_sound_model_is_accepted() -> None:
     assert attempt(SMALL)
 
 
-def test_every_truncation() -> None:
+def test_every_truncation_is_a_model_error() -> None:
     for length in range(len(SMALL)):
         attempt(SMALL[:length])
     assert not attempt(SMALL[: len(SMALL) // 2])
@@ -106,7 +106,7 @@ def test_every_truncation() -> None:
 
 @QUICK
 @given(flips=FLIPS)
-def test_bytes_flipped(flips: list[tuple[int, int]]) -> None:
+def test_flipped_bytes_are_a_model_error_at_most(flips: list[tuple[int, int]]) -> None:
     attempt(flipped(SMALL, flips))
 
 

@@ -42,7 +42,7 @@ def test_models_that_say_nothing(tmp_path: Path) -> None:
     assert read_metadata(str(path)).outputs == (TensorMetadata(""),)
 
 
-def test_damaged_metadata(tmp_path: Path) -> None:
+def test_damaged_metadata_is_a_model_error(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     whole = described(DIGITS_MODEL, (127.5,), (127.5,), LABELS)
     path.write_bytes(whole[: whole.index(b"PK\x03\x04")])

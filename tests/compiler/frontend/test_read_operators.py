@@ -54,7 +54,7 @@ def test_a_tensor_may_not_be_two_inputs() -> None:
 
 
 @pytest.mark.parametrize("scale", [np.inf, np.nan, -1.0])
-def test_impossible_scales(scale: float) -> None:
+def test_impossible_scales_are_refused(scale: float) -> None:
     from tflgpu.compiler.ir import Quantization
 
     source = Tensor("x", (2, 3), "int8", quantization=Quantization((scale,), (0,)))

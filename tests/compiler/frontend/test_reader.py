@@ -138,7 +138,7 @@ def test_names_are_made_unique_and_stay() -> None:
     assert softmax.operand(0).name == "tensor_2"
 
 
-def test_signatures() -> None:
+def test_signatures_name_inputs_and_outputs() -> None:
     def change(model: Any) -> None:
         signature = schema.SignatureDefT()
         signature.signatureKey = b"serving_default"
@@ -159,7 +159,7 @@ def test_signatures() -> None:
         read(model, signature="train")
 
 
-def test_input_shapes() -> None:
+def test_input_shapes_replace_those_of_the_file() -> None:
     model = write(chain())
     graph = read(model, {"x": (2, 11, 13, 3)})
     assert graph.inputs[0].shape == (2, 11, 13, 3)
@@ -233,7 +233,7 @@ def test_mediapipe_transpose_convolution(models: Path) -> None:
         assert (op.attrs["padding"], op.attrs["stride_w"], op.attrs["stride_h"]) == ("SAME", 2, 2)
 
 
-def test_quantization() -> None:
+def test_quantization_is_checked_and_read() -> None:
     def change(model: Any) -> None:
         parameters = schema.QuantizationParametersT()
         parameters.scale, parameters.zeroPoint = [0.5] * 11, [0]

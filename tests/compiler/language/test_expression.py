@@ -116,7 +116,7 @@ def test_sums_and_products(coordinate: Expression, step: int, start: int) -> Non
         ((X.equals(0) | (Y < 5)) & (Y >= 0), "(x == 0 || y < 5) && y >= 0"),
     ],
 )
-def test_texts(found: Expression, text: str) -> None:
+def test_expressions_print_in_their_simplest_form(found: Expression, text: str) -> None:
     assert str(found) == text
 
 

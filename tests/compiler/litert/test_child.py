@@ -28,7 +28,7 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     monkeypatch.setattr(child, "MODULE", "stand_in")
 
 
-def test_several_questions() -> None:
+def test_one_process_answers_several_questions() -> None:
     with Child() as asked:
         assert asked.ask("interface", SOUND) == [[[[2, 3], "float32"]], [[[2, 3], "float32"]]]
         assert asked.ask("tensor_shapes", SOUND, {"y/in0": (5, 3)})["y"] == [5, 3]
@@ -39,7 +39,7 @@ def test_functions_answer_as_the_process_does() -> None:
     assert probe.tensor_shapes(SOUND, {}) == {"y/in0": (2, 3), "y": (2, 3)}
 
 
-def test_a_run() -> None:
+def test_it_runs_a_model() -> None:
     """Of other shapes than the file's, of several results, and of an empty one."""
     source = np.arange(15, dtype=np.float32).reshape(5, 3)
     several = model({"y": call("NEG", x(2, 3)), "z": call("NEG", x(7))})
@@ -67,14 +67,14 @@ def test_a_run_that_ends_before_its_numbers(
         run_apart(SOUND, [np.ones((2, 3), np.float32)])
 
 
-def test_no_model() -> None:
+def test_bytes_that_are_no_model_are_an_error() -> None:
     with Child() as asked:
         with pytest.raises(ModelError, match="LiteRT cannot run this model: The model is not"):
             asked.ask("interface", b"no model")
         assert asked.ask("interface", SOUND)
 
 
-def test_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(tmp_path, monkeypatch, "os.kill(os.getpid(), signal.SIGSEGV)")
     with Child() as asked:
         for _ in range(2):
@@ -89,7 +89,7 @@ def test_a_run_that_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         run_apart(SOUND, [array])
 
 
-def test_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hang_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(tmp_path, monkeypatch, "time.sleep(100)")
     with Child(limit=0.5) as asked, pytest.raises(ModelError, match="LiteRT takes longer than"):
         asked.ask("interface", SOUND)

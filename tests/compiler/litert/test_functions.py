@@ -80,7 +80,7 @@ def test_types_that_no_array_has(tmp_path: Path) -> None:
         tflgpu.compile(write(graph), tmp_path, device="cpu", custom_ops=["Open", "Ask"])
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_commands_list_functions_of_the_application(tmp_path: Path) -> None:
     model = tmp_path / "swirled.tflite"
     model.write_bytes(swirled())
     arguments = ("compile", model, "-o", tmp_path / "cache", "--device", "cpu")

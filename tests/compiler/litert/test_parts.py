@@ -10,7 +10,7 @@ from tflgpu.compiler.litert.parts import part_file
 
 
 @pytest.mark.parametrize("dtype", ["int4", "int2", "uint4", "bfloat16", "string", "float16"])
-def test_constants(dtype: str) -> None:
+def test_constants_of_a_part_keep_type_and_values(dtype: str) -> None:
     held = {"bfloat16": "float32", "string": "object", "float16": "float16", "uint4": "uint8"}
     values = np.array([1, 0, 1, 1, 0], held.get(dtype, "int8"))
     if dtype == "string":

@@ -81,7 +81,7 @@ def test_reference_refuses_what_is_no_model(tmp_path: Path) -> None:
         Reference(tmp_path / "missing.tflite")
 
 
-def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_litert_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
     with pytest.raises(ReferenceMissingError, match=r"pip install 'tflgpu\[litert\]'"):
         Reference(addition())

@@ -26,7 +26,7 @@ def around(text: str, *chosen: str) -> Partition:
     )
 
 
-def test_multiply_adds() -> None:
+def test_multiply_adds_are_counted() -> None:
     graph = parsed(
         """
         input x float32[1,5,7,8]

@@ -73,7 +73,9 @@ def test_what_litert_lacks_too_is_an_error() -> None:
         pipeline.build(write(graph), Options(device="cpu"))
 
 
-def test_without_litert(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_litert_operators_for_it_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with pytest.warns(FallbackWarning):
         folder = tflgpu.compile(searching(), tmp_path)
     monkeypatch.setitem(sys.modules, "ai_edge_litert", None)

@@ -17,7 +17,7 @@ PHOTO = Image.new("RGB", (60, 40), (10, 20, 30))
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1)])
-def test_boxes(order: tuple[int, ...]) -> None:
+def test_boxes_are_drawn_with_class_and_score(order: tuple[int, ...]) -> None:
     kind, shown = shown_in(detections(*order), ())
     assert kind == "boxes"
     first, second = shown.records()
@@ -60,7 +60,7 @@ def test_a_mask_that_is_computed_by_arg_max() -> None:
     assert [item["class"] for item in shown.records()] == ["class 0", "class 7"]
 
 
-def test_keypoints() -> None:
+def test_keypoints_are_drawn() -> None:
     points = [[0.25, 0.5, 0.9], [0.75, 0.1, 0.1]]
     kind, shown = shown_in([output(points, 1, 1, 2, 3)], ())
     assert kind == "keypoints"
@@ -185,7 +185,7 @@ def test_candidates_of_several_possible_layouts() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "pixels"), [(0, 1, (0, 255)), (-1, 1, (0, 255)), (-40, 200, (0, 200))]
 )
-def test_an_image(low: float, high: float, pixels: tuple[int, int]) -> None:
+def test_an_image_is_shown_as_it_is(low: float, high: float, pixels: tuple[int, int]) -> None:
     values = np.full((1, 4, 6, 3), low, np.float64)
     values[0, 1, 2] = high
     kind, shown = shown_in([output(values)], ())

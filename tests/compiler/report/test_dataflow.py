@@ -36,7 +36,7 @@ def named(plan: Plan, edge: Edge) -> tuple[str, str]:
     return tensor(edge.source), tensor(edge.target)
 
 
-def test_a_chain() -> None:
+def test_edges_follow_a_chain() -> None:
     plan = plan_of(DIGITS_MODEL)
     count = len(plan.dispatches)
     found = {(edge.source, edge.target) for edge in edges(plan)}
@@ -49,7 +49,7 @@ def test_a_chain() -> None:
             assert int(source[8:]) < int(target[8:])
 
 
-def test_branches() -> None:
+def test_edges_lead_from_the_last_tensor_in_memory() -> None:
     """Memory is used again, and yet an edge goes to the last tensor there only."""
     lines = [("a", "x", "TANH"), ("b", "a", "SIN"), ("c", "b", "COS"), ("d", "c", "EXP")]
     graph = elementwise([*lines, ("e", "ad", "MUL"), ("f", "e", "SIN"), ("g", "fb", "ADD")], ["g"])

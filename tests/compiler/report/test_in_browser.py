@@ -281,7 +281,9 @@ def test_times_and_a_comparison(
         assert f"\u2212{count}.00 ms" in gains.inner_text()
 
 
-def test_another_variant(digits: tuple[Path, Variant], tmp_path: Path, browser: Browser) -> None:
+def test_changes_to_another_variant_come_first(
+    digits: tuple[Path, Variant], tmp_path: Path, browser: Browser
+) -> None:
     """One in which nothing is fused: what has changed comes first, and its row selects a kernel."""
     variant, path = digits[1], tmp_path / "report.html"
     options: Any = {"device": PROFILE, "disable_passes": ("fuse_elementwise",)}
@@ -300,7 +302,9 @@ def test_another_variant(digits: tuple[Path, Variant], tmp_path: Path, browser: 
         assert page.locator("#details").is_visible()
 
 
-def test_registers(digits: tuple[Path, Variant], tmp_path: Path, browser: Browser) -> None:
+def test_registers_of_a_kernel_are_shown(
+    digits: tuple[Path, Variant], tmp_path: Path, browser: Browser
+) -> None:
     variant = digits[1]
     code = {
         kernel.name: MachineCode(20 + number, 0, 32, 8, 100, 1, 2, 3, 4, f"s_endpgm {number}")
@@ -380,7 +384,9 @@ def test_a_network_of_many_kernels(tmp_path: Path, browser: Browser) -> None:
     "name",
     ["mobilenet_v2/mobilenet_v2_1.0_224_quant.tflite", "yolo/yolox_nano_with_post_float32.tflite"],
 )
-def test_a_network(name: str, models: Path, tmp_path: Path, browser: Browser) -> None:
+def test_repeated_parts_of_a_network_are_blocks(
+    name: str, models: Path, tmp_path: Path, browser: Browser
+) -> None:
     model = models / "networks" / name
     path, variant = report_of(model, tmp_path)
     assert path.stat().st_size < LARGEST

@@ -125,7 +125,7 @@ def drawn(shapes: Mapping[str, Shape]) -> dict[str, Array]:
     return {name: random.integers(0, 256, shape).astype(np.uint8) for name, shape in shapes.items()}
 
 
-def test_pictures(attached: Attached, tmp_path: Path) -> None:
+def test_pictures_of_each_format_agree(attached: Attached, tmp_path: Path) -> None:
     """All in one model, which compiles in a fraction of the time."""
     images = {name: windows(x(*row.image), row.image[3]) for name, row in PICTURES.items()}
     formats = tuple((f"{name}/in0", row.text) for name, row in PICTURES.items())
@@ -189,7 +189,7 @@ def test_pictures_of_quantized_models(attached: Attached, tmp_path: Path) -> Non
     np.testing.assert_array_equal(found["normalized"], expected)
 
 
-def test_outputs(attached: Attached, tmp_path: Path) -> None:
+def test_outputs_have_their_formats(attached: Attached, tmp_path: Path) -> None:
     scale = known(np.float32(1.5))
     values: Mapping[str, Value] = {
         "softmax": call("MUL", x(3, 19), scale),

@@ -208,5 +208,5 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (FEW_COLUMNS, "gpu", ["batch_matmul_columns"]),
     ],
 )
-def test_kernels(value: Value, profile: str, expected: list[str]) -> None:
+def test_each_layer_gets_the_kernel_for_it(value: Value, profile: str, expected: list[str]) -> None:
     assert templates(value, profile) == expected

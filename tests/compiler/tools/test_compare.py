@@ -132,7 +132,7 @@ def test_empty_arrays_are_equal() -> None:
     assert result.ok and result.max_error == 0
 
 
-def test_outputs_agree(opencl_device: str) -> None:
+def test_equal_outputs_have_no_departure(opencl_device: str) -> None:
     result = verify(DIGITS_MODEL, Options(device=opencl_device), feed)
     (output,) = result.outputs
     assert result.ok and result.departure is None and result.layers == ()

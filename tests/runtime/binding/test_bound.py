@@ -150,7 +150,7 @@ def test_tensors_are_read_after_any_run(session: Session) -> None:
     np.testing.assert_array_equal(session.read("y"), y)
 
 
-def test_containers(session: Session) -> None:
+def test_inputs_and_outputs_come_in_any_container(session: Session) -> None:
     """Inputs are given as `run` takes them, outputs by name."""
     (a, b), y = pair(5), np.empty(LENGTH, np.float32)
     for inputs in ([a, b], (a, b)):
@@ -218,7 +218,7 @@ def test_device_memory_as_an_array(session: Session, attached: Attached) -> None
     np.testing.assert_array_equal(mapped, 2 * a)
 
 
-def test_closing(session: Session) -> None:
+def test_a_closed_run_is_an_error_and_keeps_its_results(session: Session) -> None:
     (a, b), result = pair(4), np.empty(LENGTH, np.float32)
     bound = session.bind({"a": a, "b": b}, {"y": result})
     bound.close()

@@ -222,7 +222,9 @@ def test_opengl_buffers_are_not_copied(
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
-def test_opengl_textures(context: Any, tmp_path: Path, channels: int) -> None:
+def test_textures_of_opengl_are_copied_on_the_device(
+    context: Any, tmp_path: Path, channels: int
+) -> None:
     """The device copies them: to a buffer before the kernels, or from one after them."""
     shape = (1, 5, 7, channels)
     content = file_of(Op("ABS", (Tensor("x", shape),), (Tensor("y", shape),)))

@@ -67,7 +67,7 @@ void main_kernel(__global volatile float* y) {
     return single(source, [], TensorInfo("y", (1,), "float32"), 1)
 
 
-def test_a_timeout(tmp_path: Path, opencl_device: str) -> None:
+def test_waiting_ends_with_a_timeout(tmp_path: Path, opencl_device: str) -> None:
     y = np.zeros(1, np.float32)
     with load(slow().write(tmp_path), device=opencl_device, store_binaries=False) as session:
         run = session.bind({}, {"y": y}).submit()
@@ -79,7 +79,9 @@ def test_a_timeout(tmp_path: Path, opencl_device: str) -> None:
         assert y[0] == 2
 
 
-def test_events(tmp_path: Path, opencl_device: str, opengl_device: str) -> None:
+def test_the_event_of_a_run_is_of_the_device(
+    tmp_path: Path, opencl_device: str, opengl_device: str
+) -> None:
     with load(chain().write(tmp_path), device=opencl_device) as session:
         run = bound_to(session, 5).submit()
         run.event.wait()
@@ -91,7 +93,7 @@ def test_events(tmp_path: Path, opencl_device: str, opengl_device: str) -> None:
         run.wait()
 
 
-def test_coroutines(session: Session) -> None:
+def test_a_coroutine_awaits_a_run(session: Session) -> None:
     async def computed(seed: int) -> Any:
         return (await bound_to(session, seed).submit())["y"]
 
@@ -102,7 +104,7 @@ def test_coroutines(session: Session) -> None:
         check(result, pair(seed))
 
 
-def test_threads(session: Session) -> None:
+def test_threads_run_at_once(session: Session) -> None:
     """Some use runs of their own, some the session."""
     bounds = [bound_to(session, seed) for seed in range(3)]
 
@@ -168,7 +170,7 @@ def test_a_session_that_is_closed_during_a_wait(
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_stream(session: Session, depth: int) -> None:
+def test_a_stream_keeps_so_many_runs_in_flight(session: Session, depth: int) -> None:
     started: list[int] = []
 
     def frames() -> Iterator[Any]:

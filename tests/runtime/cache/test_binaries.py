@@ -41,7 +41,7 @@ def test_the_second_load_compiles_nothing(
 
 
 @posix
-def test_private(folder: Path, attached: Attached) -> None:
+def test_binaries_are_private(folder: Path, attached: Attached) -> None:
     before = os.umask(0)
     try:
         check(folder, attached.device)

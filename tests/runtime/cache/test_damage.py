@@ -20,7 +20,9 @@ def loaded(tmp_path: Path, attached: Attached) -> Path:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_damage_anywhere(loaded: Path, attached: Attached, data: st.DataObject) -> None:
+def test_damage_is_an_error_or_does_no_harm(
+    loaded: Path, attached: Attached, data: st.DataObject
+) -> None:
     """Files cut off and bits flipped: PlanError, or the right result where nothing relies on it."""
     check(loaded, attached.device)
     files = sorted(path for path in loaded.rglob("*") if path.is_file())

@@ -23,7 +23,9 @@ from tflgpu.runtime.cache.folder import find_variants
 
 @linux
 @pytest.mark.parametrize("kilobytes", [4, 8, 16, 24, 28, 32])
-def test_full_disk(tmp_path: Path, attached: Attached, kilobytes: int) -> None:
+def test_a_full_disk_leaves_nothing_half_written(
+    tmp_path: Path, attached: Attached, kilobytes: int
+) -> None:
     """The plan takes seven pages with its folders; without room for it there is no trace of it."""
     with mounted(tmp_path / "disk", f"size={kilobytes}k") as cache:
         try:

@@ -17,7 +17,7 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def test_by_model(cache: Path, model: Path) -> None:
+def test_a_model_is_found_by_file_name_or_fingerprint(cache: Path, model: Path) -> None:
     digest = fingerprint(model)
     assert digest == fingerprint(model.read_bytes())
     folder = chain(digest).write(cache)
@@ -26,7 +26,7 @@ def test_by_model(cache: Path, model: Path) -> None:
         assert find_variants(cache, choice) == [folder.resolve()]
 
 
-def test_only_model(cache: Path) -> None:
+def test_the_only_model_needs_no_name(cache: Path) -> None:
     folders = [chain().write(cache, name).resolve() for name in ("a", "b")]
     (cache / "tuning").mkdir()
     assert find_variants(cache) == folders
@@ -50,7 +50,7 @@ def test_folder_of_a_model(cache: Path, model: Path) -> None:
         find_variants(folder.parent, "cd" * 32)
 
 
-def test_several_models(cache: Path) -> None:
+def test_several_models_need_a_name(cache: Path) -> None:
     chain().write(cache)
     chain("cd" * 32, "other.tflite").write(cache)
     with pytest.raises(PlanError) as caught:
@@ -115,7 +115,7 @@ MISSING: dict[str, tuple[Callable[[Path, Path], object], str]] = {
 
 
 @pytest.mark.parametrize("case", MISSING)
-def test_nothing_found(cache: Path, model: Path, case: str) -> None:
+def test_what_is_not_found_is_an_error(cache: Path, model: Path, case: str) -> None:
     cache.mkdir(mode=0o700)
     call, message = MISSING[case]
     with pytest.raises(PlanError, match=message):

@@ -66,7 +66,7 @@ def test_damage_of_another_variant(folder: Path, attached: Attached) -> None:
 
 
 @pytest.mark.parametrize("file", [*FILES, "kernels"])
-def test_missing_file(cache: Path, file: str) -> None:
+def test_a_missing_file_is_named(cache: Path, file: str) -> None:
     folder = chain().write(cache)
     (folder / file).rename(folder / "gone")
     with pytest.raises(PlanError, match=f"cannot read .*{Path(file).name}: No such file"):
@@ -86,7 +86,7 @@ def test_links_are_not_followed(cache: Path, tmp_path: Path, file: str) -> None:
 
 @posix
 @pytest.mark.parametrize("depth", [1, 2])
-def test_linked_folder(cache: Path, tmp_path: Path, depth: int) -> None:
+def test_a_linked_folder_is_refused(cache: Path, tmp_path: Path, depth: int) -> None:
     folder = chain().write(cache)
     inner = [folder, folder.parent][depth - 1]
     inner.rename(tmp_path / "outside")
@@ -125,7 +125,7 @@ def test_writable_by_others(cache: Path, file: str, mode: int) -> None:
 
 @posix
 @pytest.mark.parametrize("depth", [0, 1])
-def test_writable_parents(cache: Path, depth: int) -> None:
+def test_folders_that_others_can_change_are_refused(cache: Path, depth: int) -> None:
     folder = chain().write(cache)
     folder.parents[depth].chmod(0o777)
     with pytest.raises(PlanError, match="can be written to by other users"):

@@ -20,7 +20,7 @@ from tflgpu.runtime.cache.private_files import make_private
 from tflgpu.runtime.cache.variant import read_plan, read_variant
 
 
-def test_layout(cache: Path) -> None:
+def test_a_variant_has_these_files(cache: Path) -> None:
     parts = chain()
     folder = parts.write(cache)
     assert folder == cache / ("ab" * 32) / "variant"
@@ -34,7 +34,7 @@ def test_layout(cache: Path) -> None:
 
 
 @posix
-def test_private(cache: Path) -> None:
+def test_what_is_written_is_private(cache: Path) -> None:
     before = os.umask(0)
     try:
         folder = chain().write(cache)
@@ -145,7 +145,7 @@ def test_parts_that_do_not_fit(cache: Path, part: str) -> None:
     assert not cache.exists()
 
 
-def test_two_processes(cache: Path) -> None:
+def test_two_processes_write_one_variant(cache: Path) -> None:
     context = multiprocessing.get_context("spawn")
     start = context.Event()
     processes = [context.Process(target=write_and_read, args=(cache, start)) for _ in range(2)]

@@ -86,7 +86,7 @@ def expected(
     return known[opencl_device]
 
 
-def test_one_launch(folder: Path, opencl_device: str) -> None:
+def test_a_plan_for_processors_is_one_launch(folder: Path, opencl_device: str) -> None:
     plan = tflgpu.load(folder, device=opencl_device).plan
     (record,) = plan.persistent
     assert (record.first, record.count) == (0, len(plan.dispatches))

@@ -14,7 +14,7 @@ from tflgpu.runtime.opencl import find, platforms
 from tflgpu.runtime.opencl.find import pocl_version, select_device
 
 
-def test_devices(opencl_device: str) -> None:
+def test_each_device_has_names_and_a_type(opencl_device: str) -> None:
     info = next(device for device in devices() if str(device) == opencl_device)
     assert info.name and info.platform and info.version and info.driver and info.vendor
     assert info.type in ("gpu", "accelerator", "cpu", "other")
@@ -38,7 +38,7 @@ def test_no_such_device(opencl_device: str) -> None:
     )
 
 
-def test_ranking() -> None:
+def test_the_best_device_comes_first() -> None:
     best_first = [
         fake("NVIDIA CUDA", "OpenCL 3.0 CUDA 12.4", "gpu", False),
         fake("Intel(R) OpenCL Graphics", "OpenCL 3.0", "gpu"),
@@ -53,7 +53,7 @@ def test_ranking() -> None:
     assert sorted(worst_first, key=find.preference, reverse=True) == best_first
 
 
-def test_pocl_version() -> None:
+def test_the_version_of_pocl_is_read() -> None:
     assert pocl_version("OpenCL 3.0 PoCL 3.1+debian  Linux") == ((3, 1), True, 0)
     assert pocl_version("OpenCL 3.0 PoCL 3.0-rc2  Linux") == ((3, 0), False, 2)
     assert pocl_version("OpenCL 3.0 CUDA 12.4.89") == ((), False, 0)
@@ -76,7 +76,7 @@ def test_a_folder_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
         select_device()
 
 
-def test_no_loader(tmp_path: Path) -> None:
+def test_without_opencl_the_error_says_what_to_install(tmp_path: Path) -> None:
     """Without drivers and OpenCL's library the error says what to install."""
     code = (
         "import ctypes\n"

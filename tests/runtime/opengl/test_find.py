@@ -16,7 +16,7 @@ from tflgpu.runtime import DeviceError, devices, load
 from tflgpu.runtime.opengl import egl
 
 
-def test_devices(opengl_device: str) -> None:
+def test_each_device_has_a_name_and_versions(opengl_device: str) -> None:
     found = [info for info in devices() if info.target == "glsl"]
     info = found[0]
     assert str(info) == opengl_device
@@ -52,7 +52,7 @@ def test_the_plan_picks_the_kind(tmp_path: Path, opencl_device: str, opengl_devi
             )
 
 
-def test_profiles() -> None:
+def test_devices_of_opengl_get_a_profile() -> None:
     assert choose_profile("auto", "glsl").name == "gpu"
     assert choose_profile("gles31", "glsl").name == "gles31"
     with pytest.raises(OptionError, match=r"slices of 16 lanes, .* have 4; choose one of .*gles31"):
@@ -60,7 +60,9 @@ def test_profiles() -> None:
 
 
 @pytest.mark.parametrize("found", [0, 1])
-def test_configuration(found: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configuration_is_for_contexts_of_the_kind(
+    found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is for contexts of the kind, whatever surfaces it has; a context can do without."""
     asked: list[list[int]] = []
 
@@ -87,12 +89,12 @@ def failure(preparation: str, folder: Path) -> str:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
 
 
-def test_no_moderngl(tmp_path: Path) -> None:
+def test_without_moderngl_the_error_says_what_to_install(tmp_path: Path) -> None:
     output = failure("sys.modules['moderngl'] = None", chain(target="glsl").write(tmp_path))
     assert "moderngl, which is not installed" in output and "pip install 'tflgpu[gl]'" in output
 
 
-def test_no_library(tmp_path: Path, opengl_device: str) -> None:
+def test_without_egl_the_error_says_what_to_install(tmp_path: Path, opengl_device: str) -> None:
     preparation = (
         "original = ctypes.CDLL\n"
         "def fail(name, *rest):\n"
@@ -105,7 +107,9 @@ def test_no_library(tmp_path: Path, opengl_device: str) -> None:
     assert "apt install libegl1 libgl1-mesa-dri" in output
 
 
-def test_no_driver(tmp_path: Path, opengl_device: str) -> None:
+def test_without_a_driver_the_error_says_what_to_install(
+    tmp_path: Path, opengl_device: str
+) -> None:
     """With the library that finds drivers, and no driver for it to find."""
     preparation = "import os; os.environ['__EGL_VENDOR_LIBRARY_DIRS'] = '/'"
     output = failure(preparation, chain(target="glsl").write(tmp_path))

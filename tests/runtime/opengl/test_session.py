@@ -50,7 +50,7 @@ def test_groups_in_three_dimensions(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize("dtype", DEVICE_TYPES)
-def test_types(opened: Opener, dtype: str) -> None:
+def test_each_type_comes_back_unchanged(opened: Opener, dtype: str) -> None:
     x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
     info = TensorInfo("x", x.shape, dtype)
     source = shader("x y", "y[i] = x[i];")
@@ -63,7 +63,7 @@ def test_types(opened: Opener, dtype: str) -> None:
     np.testing.assert_array_equal(y, x)
 
 
-def test_empty(opened: Opener) -> None:
+def test_tensors_may_be_empty(opened: Opener) -> None:
     """A tensor without elements has no bytes to copy; other inputs are none the worse."""
     infos = [TensorInfo("none", (3, 0), "float32"), TensorInfo("x", (5,), "float32")]
     source = shader("none x y", "y[i] = 2.0 * x[i];")

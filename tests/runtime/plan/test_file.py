@@ -90,21 +90,21 @@ def plans(draw: st.DrawFn) -> Plan:
 
 @settings(max_examples=60, deadline=None)
 @given(plans())
-def test_round_trip(plan: Plan) -> None:
+def test_a_plan_is_read_as_it_was_written(plan: Plan) -> None:
     data = to_bytes(plan)
     assert from_bytes(data) == plan
     assert to_bytes(plan) == data
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, HEADER.size - 1, HEADER.size, 1009])
-def test_truncated(length: int) -> None:
+def test_a_truncated_plan_is_refused(length: int) -> None:
     with pytest.raises(PlanError, match=r"^x/plan.tflgpu (is not a plan|is damaged)"):
         from_bytes(to_bytes(chain().plan)[:length], "x/plan.tflgpu")
 
 
 @settings(deadline=None)
 @given(st.data())
-def test_flipped_bit(data: st.DataObject) -> None:
+def test_a_plan_with_a_flipped_bit_is_refused(data: st.DataObject) -> None:
     content = bytearray(to_bytes(chain().plan))
     position = data.draw(st.integers(0, len(content) - 1))
     content[position] ^= 1 << data.draw(st.integers(0, 7))
@@ -115,7 +115,7 @@ def test_flipped_bit(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("version", "advice"), [(99, "install a newer version of tflgpu, or compile"), (1, "compile")]
 )
-def test_other_version(version: int, advice: str) -> None:
+def test_a_plan_of_another_version_is_refused(version: int, advice: str) -> None:
     content = bytearray(to_bytes(chain().plan))
     content[8] = version
     match = f"version {version}, this runtime reads {FORMAT_VERSION}; {advice} the model again"

@@ -198,7 +198,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("case", INVALID)
-def test_limits(case: str) -> None:
+def test_what_breaks_a_limit_is_refused(case: str) -> None:
     plan, message = INVALID[case]
     with pytest.raises(PlanError, match=message) as caught:
         validate(plan, "x/plan.tflgpu")
@@ -266,7 +266,7 @@ def test_what_follows_from_dispatches_is_compared(case: str) -> None:
         validate(plan)
 
 
-def test_sliced_shape() -> None:
+def test_a_sliced_shape_has_slices_and_lanes() -> None:
     tensor = PlacedTensor("t", (5, 7, 11), "float32", 4, Region.ARENA, 0, 0, 5 * 7 * 48, 0, 1)
     assert sliced_shape(tensor) == (1, 3, 5, 7, 4)
     assert sliced_shape(replace(tensor, shape=())) == (1, 1, 1, 1, 4)

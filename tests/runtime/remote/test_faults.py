@@ -38,7 +38,9 @@ def read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield root
 
 
-def test_read_only(read_only: str, local: Store, disk: Path, folder: Path) -> None:
+def test_a_store_that_is_read_only_can_be_loaded_from(
+    read_only: str, local: Store, disk: Path, folder: Path
+) -> None:
     publish(folder, local)
     store = Store(f"{read_only}{disk}")
     assert fetched_plan(store.url).model == "chain.tflite"
@@ -71,7 +73,7 @@ def test_folder_instead_of_a_manifest(url: str, tmp_path: Path) -> None:
 @linux
 @pytest.mark.parametrize("kilobytes", [8, 16, 24, 32, 36, 40, 44, 48, 64])
 @pytest.mark.parametrize("protocol", ["file", "sftp"])
-def test_full(
+def test_a_full_store_has_a_variant_whole_or_not_at_all(
     request: pytest.FixtureRequest, tmp_path: Path, folder: Path, protocol: str, kilobytes: int
 ) -> None:
     """Whether or not there is room for it, it is whole or not there."""
@@ -106,7 +108,9 @@ def test_once_a_file_fails_no_others_are_asked_for(local: Store) -> None:
 
 
 @linux
-def test_killed_writers(local: Store, tmp_path: Path, server: ForkServerContext) -> None:
+def test_a_killed_writer_leaves_what_was_there(
+    local: Store, tmp_path: Path, server: ForkServerContext
+) -> None:
     """Whenever a writer is killed, what was there before is there and whole."""
     folders = [chain(model=f"{name}.tflite").write(tmp_path / name) for name in ("even", "odd")]
     publish(folders[0], local)
@@ -154,7 +158,9 @@ def test_loads_while_another_process_writes(
 
 
 @linux
-def test_two_writers(local: Store, tmp_path: Path, server: ForkServerContext) -> None:
+def test_two_writers_publish_all_variants(
+    local: Store, tmp_path: Path, server: ForkServerContext
+) -> None:
     """Each publishes all of eight variants, of which half are the same; none is lost."""
     common = [chain().write(tmp_path / "cache", f"common_{n}") for n in range(4)]
     own = [

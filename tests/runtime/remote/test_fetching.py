@@ -208,7 +208,9 @@ def test_a_damaged_manifest(local: Store, disk: Path, folder: Path, content: byt
         fetched(local.url)
 
 
-def test_offline(local: Store, folder: Path, key: Path, tmp_path: Path, unreachable: Any) -> None:
+def test_what_was_fetched_is_used_offline(
+    local: Store, folder: Path, key: Path, tmp_path: Path, unreachable: Any
+) -> None:
     publish(folder, local, SigningKey(key))
     trusted, other = key.with_suffix(".pub"), make_key(tmp_path / "other").with_suffix(".pub")
     first = fetched(local.url, trust=trusted)

@@ -40,7 +40,7 @@ def names(store: Store) -> list[str]:
     return [entry.path.partition("/")[2] for entry in entries(store)]
 
 
-def test_list(url: str, folder: Path, key: Path) -> None:
+def test_list_names_variants_and_signers(url: str, folder: Path, key: Path) -> None:
     publish(folder, Store(url), SigningKey(key))
     (entry,) = as_json("cache", "list", url)["entries"]
     signer = fingerprint(present(Store(url)).signatures[0].key)
@@ -68,7 +68,7 @@ def test_a_list_takes_the_index_alone(
     assert looked.count("") == 1
 
 
-def test_empty(disk: Path, local: Store, folder: Path) -> None:
+def test_an_address_without_a_store_is_an_error(disk: Path, local: Store, folder: Path) -> None:
     """An address at which nothing was ever published is a wrong one."""
     url = disk.as_uri()
     for command in (["list"], ["verify"], ["clear"], ["prune", "--max-size", "1M"]):
@@ -79,7 +79,7 @@ def test_empty(disk: Path, local: Store, folder: Path) -> None:
     assert invoke("cache", "verify", url).stdout == "0 compiled models, no damage found\n"
 
 
-def test_verify(local: Store, disk: Path, folder: Path, key: Path) -> None:
+def test_verify_names_what_is_refused(local: Store, disk: Path, folder: Path, key: Path) -> None:
     publish(folder, local)
     assert as_json("cache", "verify", local.url)["ok"]
     wrong = invoke("cache", "verify", local.url, "--trust", f"{key}.pub", code=1)
@@ -93,7 +93,9 @@ def test_verify(local: Store, disk: Path, folder: Path, key: Path) -> None:
     assert not as_json("cache", "verify", local.url, code=1)["ok"]
 
 
-def test_prune(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prune_removes_those_published_first(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those published first go first, with all of their files."""
     store = Store(url)
     size = three(store, tmp_path, monkeypatch)

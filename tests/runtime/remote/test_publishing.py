@@ -110,7 +110,7 @@ def test_a_signature_is_added_and_stays(url: str, folder: Path, key: Path) -> No
     assert present(store) == signed
 
 
-def test_two_keys(url: str, folder: Path, key: Path, tmp_path: Path) -> None:
+def test_a_second_key_adds_a_signature(url: str, folder: Path, key: Path, tmp_path: Path) -> None:
     """Whoever trusts either can go on: a signature is added, and no file is written again."""
     store, other = Store(url), make_key(tmp_path / "other")
     for path in (key, other, key):
@@ -226,6 +226,6 @@ def test_urls_that_are_none() -> None:
         fetched("http://[bad")
 
 
-def test_unknown_protocol() -> None:
+def test_an_unknown_protocol_is_an_error() -> None:
     with pytest.raises(StoreError, match="cannot open gopher://host/models: Protocol not known"):
         Store("gopher://host/models")

@@ -33,13 +33,13 @@ def edit_manifest(disk: Path, **fields: object) -> None:
     path.write_text(json.dumps(found))
 
 
-def test_signed(local: Store, folder: Path, key: Path) -> None:
+def test_a_trusted_signature_is_accepted(local: Store, folder: Path, key: Path) -> None:
     publish(folder, local, SigningKey(key))
     for trust in ([public(key)], public(key), public(key).read_text(), [str(public(key))]):
         assert fetched_plan(local.url, trust).model == "chain.tflite"
 
 
-def test_pem(local: Store, folder: Path, tmp_path: Path) -> None:
+def test_keys_may_be_those_of_openssl(local: Store, folder: Path, tmp_path: Path) -> None:
     """Keys as OpenSSL writes them."""
     key, other = tmp_path / "key.pem", tmp_path / "public.pem"
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
@@ -49,7 +49,7 @@ def test_pem(local: Store, folder: Path, tmp_path: Path) -> None:
         assert fetched_plan(local.url, trust).model == "chain.tflite"
 
 
-def test_unsigned(local: Store, folder: Path, key: Path) -> None:
+def test_a_variant_without_a_signature_is_refused(local: Store, folder: Path, key: Path) -> None:
     publish(folder, local)
     with pytest.raises(PlanError, match=f"{local.url}/{PATH} is refused, because it is not signed"):
         fetched(local.url, trust=public(key))
@@ -103,7 +103,7 @@ def test_several_are_refused_together(local: Store, folder: Path, key: Path) -> 
     assert second.startswith(f"{local.url}/{CHAIN}/a is refused, because it is not signed; a plan")
 
 
-def test_tampered_files(url: str, folder: Path, key: Path) -> None:
+def test_tampered_files_are_refused(url: str, folder: Path, key: Path) -> None:
     store = Store(url)
     publish(folder, store, SigningKey(key))
     kernel = f"{present(store).files}/kernels/000_add.cl"
@@ -134,7 +134,7 @@ def test_an_older_manifest_played_again(url: str, folder: Path, key: Path, tmp_p
     assert fetched_plan(url, public(key)).model == "chain.tflite"
 
 
-def test_tampered_manifest(local: Store, disk: Path, folder: Path, key: Path) -> None:
+def test_a_tampered_manifest_is_refused(local: Store, disk: Path, folder: Path, key: Path) -> None:
     """Files of an attacker, with a manifest that fits, but keeps the old signature."""
     publish(folder, local, SigningKey(key))
     good = present(local)
@@ -150,7 +150,9 @@ def test_tampered_manifest(local: Store, disk: Path, folder: Path, key: Path) ->
 
 
 @pytest.mark.parametrize("place", ["variant", "fingerprint"])
-def test_replayed(local: Store, disk: Path, folder: Path, key: Path, place: str) -> None:
+def test_the_manifest_of_another_variant_is_refused(
+    local: Store, disk: Path, folder: Path, key: Path, place: str
+) -> None:
     """An older variant, rightly signed, under the name of another."""
     publish(folder, local, SigningKey(key))
     other = f"{CHAIN}/newer" if place == "variant" else f"{'cd' * 32}/variant"
@@ -185,7 +187,9 @@ def test_replayed_through_the_index(local: Store, disk: Path, folder: Path, key:
         "binaries/x",
     ],
 )
-def test_files_outside(local: Store, disk: Path, folder: Path, path: str) -> None:
+def test_files_outside_of_the_variant_are_refused(
+    local: Store, disk: Path, folder: Path, path: str
+) -> None:
     publish(folder, local)
     files = json.loads((disk / PATH / "manifest.json").read_bytes())["manifest"]["files"]
     edit_manifest(disk, files={**files, path: files["weights.bin"]})
@@ -193,7 +197,7 @@ def test_files_outside(local: Store, disk: Path, folder: Path, path: str) -> Non
         fetched(local.url)
 
 
-def test_folders_outside(local: Store, disk: Path, folder: Path) -> None:
+def test_folders_outside_of_the_variant_are_refused(local: Store, disk: Path, folder: Path) -> None:
     publish(folder, local)
     path = disk / PATH / "manifest.json"
     path.write_text(path.read_text().replace(present(local).folder, "../../x"))

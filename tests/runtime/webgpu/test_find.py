@@ -37,7 +37,7 @@ def said(preparation: str, folder: Path, device: str = "webgpu") -> str:
     return ended.stdout
 
 
-def test_devices(webgpu_device: str) -> None:
+def test_each_adapter_has_a_name_and_a_driver(webgpu_device: str) -> None:
     info = next(device for device in devices() if str(device) == webgpu_device)
     assert info.target == "wgsl" and info.version.startswith("WebGPU on ")
     assert info.type in ("gpu", "cpu") and info.name and info.driver
@@ -52,12 +52,14 @@ def test_no_such_device(tmp_path: Path, webgpu_device: str) -> None:
     assert webgpu_device in str(caught.value)
 
 
-def test_no_wgpu(tmp_path: Path) -> None:
+def test_without_wgpu_the_error_says_what_to_install(tmp_path: Path) -> None:
     output = said("sys.modules['wgpu'] = None", chain(target="wgsl").write(tmp_path))
     assert "wgpu, which is not installed" in output and "pip install 'tflgpu[webgpu]'" in output
 
 
-def test_no_adapter(tmp_path: Path, webgpu_device: str, cache: Path) -> None:
+def test_without_an_adapter_the_error_says_what_to_install(
+    tmp_path: Path, webgpu_device: str, cache: Path
+) -> None:
     preparation = "os.environ['VK_DRIVER_FILES'] = os.environ['VK_ICD_FILENAMES'] = '/none'"
     output = said(preparation, chain(target="wgsl").write(tmp_path))
     assert "there is no WebGPU device; a driver for Vulkan, Metal or Direct3D 12" in output
@@ -94,7 +96,7 @@ def test_an_adapter_that_crashes(tmp_path: Path, webgpu_device: str, cache: Path
     assert said("", folder).startswith("runs on ")
 
 
-def test_swiftshader(tmp_path: Path, cache: Path) -> None:
+def test_swiftshader_takes_the_place_of_a_gpu(tmp_path: Path, cache: Path) -> None:
     if not SWIFTSHADER.exists():
         unavailable("Chromium's SwiftShader is not installed")
     preparation = f"os.environ['VK_ICD_FILENAMES'] = {str(SWIFTSHADER)!r}"

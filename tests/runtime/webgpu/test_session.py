@@ -99,7 +99,7 @@ def test_two_models_and_many_runs_without_growth(
 
 
 @pytest.mark.parametrize("stamped", [True, False])
-def test_times(
+def test_profile_times_every_dispatch(
     folder: Path, webgpu_device: str, stamped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not stamped:

@@ -7,7 +7,7 @@ from rewriting import PROFILES, assert_becomes, assert_declines, compiled
 from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 
-def test_the_steps() -> None:
+def test_long_rows_are_sorted_in_steps() -> None:
     """Of a whole row they sort all of its values."""
     for size, count in ((1000, 126), (1024, 1024)):
         expected = f"""

@@ -72,7 +72,7 @@ def squeeze_and_excite() -> Value:
     ],
     ids=["a chain", "a diamond", "the later of two producers"],
 )
-def test_epilogues(operators: str, expected: str) -> None:
+def test_elementwise_operators_become_an_epilogue(operators: str, expected: str) -> None:
     assert_becomes(f"{DECLARATIONS}\n {operators}\n output y", expected, fuse_elementwise)
 
 

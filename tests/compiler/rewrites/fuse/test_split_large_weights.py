@@ -96,7 +96,7 @@ def built(values: Mapping[str, Value], device: str, folder: Path) -> Path:
     return pipeline.write(pipeline.build(model(values).content, options), folder)
 
 
-def test_numbers(tmp_path: Path, webgpu_device: str) -> None:
+def test_split_weights_give_the_same_numbers(tmp_path: Path, webgpu_device: str) -> None:
     """A layer and rows of a table, each with what follows it; and an index out of bounds."""
     table = np.random.default_rng(7).random((5000, 1024), np.float32)
     rows = call("GATHER", known(table), xi(9), axis=0)

@@ -86,7 +86,7 @@ def test_it_does_not_concern_others(value: Value, device: str) -> None:
     assert (len(graph.ops), events) == (1, [])
 
 
-def test_numbers(tmp_path: Path) -> None:
+def test_split_reductions_give_the_same_numbers(tmp_path: Path) -> None:
     shape = (1, 192, 120, 3)
     relu = call("RELU", reduced("SUM", shape, 1, 2, 3))
     least = reduced("REDUCE_MIN", shape, 1, 2, 3)

@@ -34,7 +34,7 @@ def test_the_page_names_the_operators_that_only_move_integers() -> None:
     ],
     ids=("sums", "products", "conversions"),
 )
-def test_limits(
+def test_a_range_of_ratios_has_its_ends(
     ratios: Ratios, inside: tuple[float, float], outside: tuple[float, float], said: str
 ) -> None:
     assert all(ratio in ratios for ratio in inside)

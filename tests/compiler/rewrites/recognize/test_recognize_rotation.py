@@ -76,7 +76,7 @@ def test_other_sums_are_no_rotations(before: str, after: str) -> None:
     assert "CONCATENATION" in found
 
 
-def test_the_formula() -> None:
+def test_the_reference_rotates_halves() -> None:
     row = Tensor("x", (1, 1, 4))
     op = Op("tflgpu.rotate", (row, row, row), (Tensor("y", (1, 1, 4)),), {"depth": 4})
     reference = OPS["tflgpu.rotate"].reference

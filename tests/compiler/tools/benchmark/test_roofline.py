@@ -37,7 +37,7 @@ def run_roofline(device: str, target: Target, cache: Path) -> None:
     assert len(compiled.plan.dispatches) == REPEATS * len(inputs)
 
 
-def test_a_roofline() -> None:
+def test_a_kernel_is_held_against_the_fastest_copy() -> None:
     """A kernel is held against the fastest copy of at least its size."""
     roofline = Roofline(100.0, ((8, 4.0), (16, 6.0), (32, 2.0)), 0.0)
     assert [roofline.bandwidth(moved) for moved in (1, 8, 9, 17, 33)] == [6.0, 6.0, 6.0, 2.0, 2.0]
