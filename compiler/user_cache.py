@@ -92,7 +92,7 @@ def load_or_compile(folder: Path, load: Callable[[Path], T], compile: Callable[[
         return load(folder)
     cache = folder.parent.parent
     try:
-        make_private(cache)  # before the work of compiling is done in vain
+        make_private(cache, linked=True)  # before the work of compiling is done in vain
     except PlanError as error:
         if cache != user_cache():
             raise

@@ -90,7 +90,7 @@ class Folder:
         return from_bytes(read_file(self._manifest, LARGEST_MANIFEST), self.manifest)
 
     def add_rows(self, rows: Sequence[Row]) -> None:
-        make_private(self._cache)
+        make_private(self._cache, linked=True)
         try:
             with FileLock(self._cache / f".{MANIFEST}.lock", mode=0o600):
                 # What a killed process left behind. Nobody else writes one now.

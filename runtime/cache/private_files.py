@@ -29,13 +29,18 @@ _OPEN_FLAGS = (
 ATTEMPTS = 20  # How often a folder is made anew that other processes prune meanwhile.
 
 
-def make_private(folder: Path) -> None:
-    """Create a folder that only this user can access, or check the one that exists (PlanError)."""
+def make_private(folder: Path, linked: bool = False) -> None:
+    """Create a folder that only this user can access, or check the one that exists (PlanError).
+
+    With `linked`, it may be a symbolic link, as a cache may, other than what is in it.
+    """
     for _ in range(ATTEMPTS):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _check_folder(folder, folder.lstat())
+            _check_folder(folder, folder.stat() if linked else folder.lstat())
             return
+        except PlanError:
+            raise
         except FileExistsError:
             if os.path.lexists(folder) and not folder.is_dir():
                 raise PlanError(f"{folder} is a file, but a cache is a folder") from None

@@ -27,7 +27,7 @@ def change_folder(folder: Path, change: Callable[[], None]) -> None:
     PlanError if it cannot be written or is not private.
     """
     for attempt in range(1, ATTEMPTS + 1):
-        make_private(folder.parent.parent)
+        make_private(folder.parent.parent, linked=True)
         make_private(folder.parent)
         try:
             with lock(folder):

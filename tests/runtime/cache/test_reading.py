@@ -1,6 +1,7 @@
 """Every byte of a cache folder is checked when it is read, and who may have written it."""
 
 import os
+import shutil
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -100,6 +101,9 @@ def test_cache_itself_may_be_a_link(cache: Path, tmp_path: Path) -> None:
     folder = chain().write(cache)
     (tmp_path / "link").symlink_to(cache)
     assert find_variants(tmp_path / "link") == [folder.resolve()]
+    shutil.rmtree(folder)
+    chain().write(tmp_path / "link")
+    assert find_variants(cache) == [folder.resolve()]
 
 
 @posix
