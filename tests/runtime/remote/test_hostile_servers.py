@@ -75,6 +75,15 @@ def test_names_without_files(local: Store, disk: Path, folder: Path, count: int)
     assert len(asked) < 100
 
 
+def test_endless_redirects() -> None:
+    def served(path: str, send: Send) -> None:
+        send(b"HTTP/1.1 302 Found\r\nLocation: /\r\nConnection: close\r\n\r\n")
+
+    with odd_server(served) as url, pytest.raises(StoreError) as caught:
+        load(url, trust="anyone", timeout=TIMEOUT)
+    assert str(caught.value) == f"cannot list {url}: TooManyRedirects"
+
+
 def missing(path: str, send: Send) -> None:
     send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 
