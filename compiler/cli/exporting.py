@@ -36,7 +36,8 @@ from .shell import Command, note
     "--name",
     required=True,
     metavar="NAME",
-    help="Name of the C variable and its files, or of the module.",
+    help="Name of the model: in C, NAME_model is its variable and NAME_model.h its header; in "
+    "JavaScript, NAME.js is its module.",
 )
 @click.option(
     "--backend",

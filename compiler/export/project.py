@@ -1,5 +1,6 @@
 """A compiled model as a folder of C99 that builds a library and a demo, or as one for browsers."""
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -12,12 +13,14 @@ from ...runtime.input_shapes import described_choices, signatures_of
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.printable import printable
 from ..errors import OptionError
-from .names import in_c_library, is_identifier
 from .tables import BACKENDS, header, tables
 from .web_page import UNKNOWN, Pictures, web_files
 from .weights import join_weights
 
 PROJECT = ("main.c", "CMakeLists.txt", "README.md")  # Files that name the model.
+# Names of models. With `_model` behind them, as variables, files and libraries have in C, they are
+# words neither of C and its library nor of CMake.
+_NAME = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,56}\Z")
 # What each runtime in C needs, in words.
 DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1", "webgpu": "WebGPU"}
 # Files that every model needs, apart from its driver's runtime.
@@ -67,6 +70,7 @@ def export(
 ) -> None:
     """Write variants of a model as a project called `name` into a folder, made if missing.
 
+    In C, its variable and files are called NAME_model.
     What it runs on is the first of `BACKENDS` for the variants' target unless one is given. "web"
     is an ES module with a page, which shows `pictures`, of one variant; the others are projects of
     C99, whose programs pick the variant that suits the device. All signatures of the variants are
@@ -82,10 +86,10 @@ def export(
     if fitting and chosen not in fitting:
         reasons.append(f"{chosen} runs {BACKENDS[chosen]}, not {variants[0].plan.target}")
     web = chosen == "web"
-    if not is_identifier(name) or (not web and in_c_library(name)):
+    if not _NAME.match(name):
         reasons.append(
-            f"{name!r} is no name for a C variable and its files: use up to 63 lower-case letters, "
-            "digits and underscores, other than a word of C, of its library or of the runtime"
+            f"{name!r} is no name for a model: use up to 57 lower-case letters, digits and "
+            "underscores, of which the first is a letter, and which do not begin with tflgpu"
         )
     if web and (embed or len(variants) > 1):
         reasons.append("a project for browsers has one variant, and its weights in a file")
@@ -97,7 +101,7 @@ def export(
         described = {"model": _quoted(variants[0].plan.model), "tensors": _tensors(signed[0])}
         _write(folder, web_files(signed[0], name, pictures, described))
     else:
-        _write(folder, _contents(signed, name, chosen, embed))
+        _write(folder, _contents(signed, f"{name}_model", chosen, embed))
 
 
 def _signatures(variant: Variant) -> list[Variant]:

@@ -84,7 +84,7 @@ def tables(
     for number in reversed(range(len(signatures))):
         prefix = f"s{number}_" if number else ""
         parts += _signature_tables(signatures[number], prefix, counts)
-        called, kind = (f"{prefix}model", "static const") if prefix else (name, "const")
+        called, kind = (f"{prefix}signature", "static const") if prefix else (name, "const")
         body = _model(signatures[number], prefix, backend, following, constants)
         parts.append(f"{kind} tflgpu_model {called} = {body};")
         following = f"&{called}"

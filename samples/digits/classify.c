@@ -4,12 +4,12 @@
  *     tflgpu-compile samples/digits/digits.tflite -o shipped/ --device gpu
  *     tflgpu export shipped/ -o exported/ --name digits --weights embed
  *     cc -std=c99 -O2 -Iexported -o classify samples/digits/classify.c \
- *         exported/digits.c exported/tflgpu*.c -ldl -lpthread
+ *         exported/digits_model.c exported/tflgpu*.c -ldl -lpthread
  *     ./classify 7.pgm
  *
  * The network was trained on bright strokes on black, 8 x 8 pixels, so a picture of any size is
  * made grey and averaged down to that; values 0 to 255 become 0 to 1. */
-#include "digits.h"
+#include "digits_model.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ int main(int count, char **words) {
     return 1;
   }
   for (i = 0; i < SIDE * SIDE; i++) image[i] = mean_of(&read, i % SIDE, i / SIDE, SIDE);
-  session = tflgpu_open(&digits, NULL, &error);
+  session = tflgpu_open(&digits_model, NULL, &error);
   if (!session || tflgpu_run(session, inputs, outputs, &error)) {
     fprintf(stderr, "%s\n", error.message);
   } else {

@@ -103,7 +103,7 @@ def test_what_is_no_picture_is_refused(workplace: Path, content: bytes) -> None:
 
 def test_programs_of_the_page(workplace: Path) -> None:
     assert set(PAGE) == {"program.c", "bound.c", "frame.c", "CMakeLists.txt", "classifier.c"}
-    sources = "program.c bound.c frame.c digits/digits.c digits/tflgpu*.c digits/images/*.c"
+    sources = "program.c bound.c frame.c digits/digits_model.c digits/tflgpu*.c digits/images/*.c"
     shell(workplace, f"gcc {STRICT} -Idigits -Idigits/images -o program {sources} -ldl -lpthread")
     assert 0 <= float(shell(workplace, "./program")) <= 1
     assert (workplace / "kernels").stat().st_mode & 0o777 == 0o700

@@ -35,15 +35,15 @@ def test_the_variant_compiled_last(cache: Path, tmp_path: Path) -> None:
     result = invoke("export", cache, "-o", tmp_path / "digits", "--name", "digits")
     assert "this is the variant compiled last; the others are" in result.stderr
     assert result.stdout.startswith(f"{tmp_path / 'digits'}: ")
-    assert '{"cpu_avx2", ' in (tmp_path / "digits" / "digits.c").read_text()
+    assert '{"cpu_avx2", ' in (tmp_path / "digits" / "digits_model.c").read_text()
 
 
 def test_variants_for_several_devices(cache: Path, tmp_path: Path) -> None:
     words = ("export", cache, "-o", tmp_path / "c", "--name", "digits", "--device", "mali")
     report = as_json(*words, "--device", "cpu_avx2", "--device", "mali")
     assert report["folder"] == str(tmp_path / "c")
-    assert {"digits.c", "digits.h", "main.c", "weights.bin"} <= set(report["files"])
-    text = (tmp_path / "c" / "digits.c").read_text()
+    assert {"digits_model.c", "digits_model.h", "main.c", "weights.bin"} <= set(report["files"])
+    text = (tmp_path / "c" / "digits_model.c").read_text()
     rows = text.partition("static const tflgpu_variant variants[] = {")[2]
     assert [name for name in PROFILES if f'{{"{name}", ' in rows] == ["mali", "cpu_avx2"]
     assert "variants, 2,\n};" in text
@@ -69,6 +69,6 @@ def test_one_of_several_signatures(tmp_path: Path, signature: str) -> None:
     path = tflgpu.compile(cached(), tmp_path / "cache", device="gpu", signature="all")
     for folder, options in (("one", ("--signature", signature)), ("all", ())):
         invoke("export", path, "-o", tmp_path / folder, "--name", "net", *options)
-    text, both = ((tmp_path / name / "net.c").read_text() for name in ("one", "all"))
-    assert f'"{signature}", NULL,' in text and "s1_model" not in text
-    assert '"prefill", &s1_model,' in both and '"decode", NULL,' in both
+    text, both = ((tmp_path / name / "net_model.c").read_text() for name in ("one", "all"))
+    assert f'"{signature}", NULL,' in text and "s1_signature" not in text
+    assert '"prefill", &s1_signature,' in both and '"decode", NULL,' in both

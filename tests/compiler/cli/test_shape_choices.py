@@ -51,7 +51,7 @@ def test_export_takes_a_choice(cache: Path, tmp_path: Path) -> None:
     refused = invoke(*given, code=1).stderr
     assert "with --signature and --input-shape:\n  y/in0 [1, 3]\n  y/in0 [4, 3]" in refused
     invoke(*given, SECOND)
-    assert "inputs_0_shape[] = {4, 3}" in (tmp_path / "c" / "net.c").read_text()
+    assert "inputs_0_shape[] = {4, 3}" in (tmp_path / "c" / "net_model.c").read_text()
 
 
 def test_explain_shows_each_choice(file: Path, tmp_path: Path) -> None:

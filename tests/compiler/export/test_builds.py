@@ -104,7 +104,9 @@ def test_the_program_for_windows_runs_in_wine(
 
 def test_the_header_is_for_cpp_too(project: Path) -> None:
     need_programs("clang")
-    (project / "program.cpp").write_text('#include "digits.h"\nconst tflgpu_model *m = &digits;\n')
+    (project / "program.cpp").write_text(
+        '#include "digits_model.h"\nconst tflgpu_model *m = &digits_model;\n'
+    )
     options = ("-std=c++11", *WARNINGS, "-fsyntax-only")
     assert run(project, "clang", *options, "program.cpp").stderr == ""
 

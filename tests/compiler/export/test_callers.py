@@ -41,7 +41,7 @@ class Driver:
     found: Found
     project: Path
 
-    def build(self, program: Path, *files: Path | str, table: Path | str = "net.c") -> None:
+    def build(self, program: Path, *files: Path | str, table: Path | str = "net_model.c") -> None:
         """Build a program with the runtime and the tables of the model."""
         runtime = ("tflgpu.c", f"tflgpu_{self.backend}.c")
         folders = (self.project, self.project / "android", CALLERS)
@@ -174,7 +174,7 @@ def test_what_the_device_lacks(
     driver: Driver, tmp_path: Path, needed: str, instead: str, message: str
 ) -> None:
     """A model that needs more than the device has is refused."""
-    table = (driver.project / "net.c").read_text(encoding="utf-8")
+    table = (driver.project / "net_model.c").read_text(encoding="utf-8")
     changed, count = re.subn(needed, instead.replace("@", PRESENT[driver.backend]), table)
     assert count == 1
     (tmp_path / "changed.c").write_text(changed, encoding="utf-8")
@@ -202,7 +202,12 @@ def test_two_drivers_in_a_program(found: Found, gles: Found, tmp_path: Path) -> 
         options = Options(target=target, device="gpu", fallback="none")
         stored = pipeline.write(pipeline.build(DIGITS_MODEL, options), tmp_path / "cache")
         export([read_variant(stored)], tmp_path / name, name, embed=True)
-    sources = ("first/first.c", "second/second.c", "first/tflgpu.c", "first/tflgpu_opencl.c")
+    sources = (
+        "first/first_model.c",
+        "second/second_model.c",
+        "first/tflgpu.c",
+        "first/tflgpu_opencl.c",
+    )
     files = (*sources, "second/tflgpu_gles.c", str(CALLERS / "both.c"))
     build(tmp_path, "both", *CHECKED, "-Ifirst", "-Isecond", *files)
     ran = called(tmp_path / "both", found.name, gles.name)

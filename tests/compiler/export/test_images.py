@@ -22,7 +22,7 @@ def test_images(gles: Found, tmp_path: Path) -> None:
     options = Options(target="glsl", device="gpu", fallback="none", inputs=formats)
     compiled = pipeline.build(values.content, options)
     project = exported(compiled, tmp_path, embed=True).folder
-    files = ("images/tflgpu_images.c", *("net.c", "tflgpu.c", "tflgpu_gles.c"))
+    files = ("images/tflgpu_images.c", *("net_model.c", "tflgpu.c", "tflgpu_gles.c"))
     callers = (str(CALLERS / "images.c"), str(CALLERS / "gles.c"), "-l:libEGL.so.1")
     folders = ("-I.", "-Iimages", f"-I{CALLERS}", f"-DWIDTH={WIDTH}", f"-DHEIGHT={HEIGHT}")
     build(project, "images_program", *CHECKED, *folders, *files, *callers)

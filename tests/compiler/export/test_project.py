@@ -9,7 +9,7 @@ import pytest
 from cases.quantized_layers import bias, weights
 from devices import need_programs
 from disks import mounted
-from exporting import CHECKED, LIBRARIES, Demo, Found, build, content, exported, run
+from exporting import CHECKED, LIBRARIES, STRICT, Demo, Found, build, content, exported, run
 from graphs import model, parsed, quantized, xq
 from graphs.signatures import SHAPE, noted
 from paths import DIGITS_MODEL
@@ -150,21 +150,33 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     with pytest.raises(OptionError) as caught:
-        export([variant], tmp_path / "taken", "while", False)
+        export([variant], tmp_path / "taken", "1st", False)
     assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
         "the model cannot be exported",
         "it was compiled for vulkan; compile it with --target opencl, glsl, wgsl",
-        "'while' is no name for a C variable and its files",
+        "'1st' is no name for a model",
         f"{tmp_path / 'taken'} is not an empty folder",
     ]
 
 
-@pytest.mark.parametrize("name", ["int", "main", "printf", "read", "math", "size_t", "va_arg"])
-def test_names_of_c_and_its_library_are_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["int", "main", "printf", "string", "s1", "inputs", "test"])
+def test_names_of_c_and_its_library_and_of_cmake(tmp_path: Path, name: str) -> None:
+    need_programs("gcc", "cmake")
     made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
     options = Options(device="gpu", fallback="none")
     variant = read_variant(pipeline.write(pipeline.build(made.content, options), tmp_path / "c"))
-    with pytest.raises(OptionError, match=f"'{name}' is no name for a C variable and its files"):
+    project = tmp_path / "project"
+    export([variant], project, name, True)
+    assert run(project, *STRICT, "-fsyntax-only", "main.c", f"{name}_model.c").stderr == ""
+    assert run(project, "cmake", "-B", "build").stderr == ""
+
+
+@pytest.mark.parametrize("name", ["", "Net", "a-b", "a/b", "tflgpu", "n" * 58])
+def test_names_of_no_model(tmp_path: Path, name: str) -> None:
+    made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
+    options = Options(device="gpu", fallback="none")
+    variant = read_variant(pipeline.write(pipeline.build(made.content, options), tmp_path / "c"))
+    with pytest.raises(OptionError, match=f"'{name}' is no name for a model: use up to 57"):
         export([variant], tmp_path / "project", name, True)
 
 

@@ -69,7 +69,7 @@ def test_they_share_weights_and_state(
                 inputs += b"".join(array.tobytes() for array in arrays.values())
                 results = session.run(arrays, signature=key)
                 outputs += b"".join(array.tobytes() for array in results.values())
-        runtime = ("net.c", "tflgpu.c", f"tflgpu_{backend}.c")
+        runtime = ("net_model.c", "tflgpu.c", f"tflgpu_{backend}.c")
         libraries = wgpu_native(folder) if backend == "webgpu" else ()
         build(demo.folder, "caller", *CHECKED, "-I.", str(CALLER), *runtime, *libraries)
         (demo.folder / "in.bin").write_bytes(inputs)
@@ -113,7 +113,7 @@ def test_variants_for_several_devices(found: Found, tmp_path: Path) -> None:
     ]
     variants = [read_variant(folder) for folder in stored]
     export(variants, tmp_path / "project", "net", False)
-    assert "s1_variants" in (tmp_path / "project" / "net.c").read_text()
+    assert "s1_variants" in (tmp_path / "project" / "net_model.c").read_text()
     alone = pipeline.write(compiled("opencl", ("decode",), device="adreno"), tmp_path / "cache")
     with pytest.raises(OptionError, match="differ in their inputs, outputs or variables"):
         export([variants[0], read_variant(alone)], tmp_path / "other", "net", False)

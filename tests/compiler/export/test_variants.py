@@ -21,14 +21,14 @@ from tflgpu.runtime.cache.variant import Variant, read_variant
 from tflgpu.runtime.plan.records import Region
 
 IMAGE = {"image": np.random.default_rng(5).random((1, 8, 8, 1), np.float32)}
-ASK = """#include "net.h"
+ASK = """#include "net_model.h"
 #include <stdio.h>
 int main(int count, char **words) {
   tflgpu_options options = {0};
   tflgpu_error error;
   tflgpu_session *session;
   options.device = words[count - 1];
-  session = tflgpu_open(&net, &options, &error);
+  session = tflgpu_open(&net_model, &options, &error);
   puts(session ? tflgpu_profile(session) : error.message);
   tflgpu_close(session);
   return !session;

@@ -44,8 +44,10 @@ def test_a_kernel_that_is_rejected(digits: Demo, tmp_path: Path) -> None:
     """With what the compiler says of it."""
     demo = Demo(tmp_path / "project", digits.variant)
     export([read_variant(demo.variant)], demo.folder, "net", False, backend="webgpu")
-    table = (demo.folder / "net.c").read_text(encoding="utf-8")
-    (demo.folder / "net.c").write_text(table.replace("@compute", "@computed", 1), encoding="utf-8")
+    table = (demo.folder / "net_model.c").read_text(encoding="utf-8")
+    (demo.folder / "net_model.c").write_text(
+        table.replace("@compute", "@computed", 1), encoding="utf-8"
+    )
     names = sorted(path.name for path in demo.folder.glob("*.c"))
     build(demo.folder, "demo", *names, *wgpu_native(tmp_path))
     said = demo.run(content=content(IMAGE)).stderr
@@ -56,7 +58,7 @@ def test_a_context_of_opengl_stays_current(
     webgpu: Found, gles: Found, digits: Demo, tmp_path: Path
 ) -> None:
     """A context that a program has made current stays so."""
-    sources = ("net.c", "tflgpu.c", "tflgpu_webgpu.c", str(CALLERS / "beside_gles.c"))
+    sources = ("net_model.c", "tflgpu.c", "tflgpu_webgpu.c", str(CALLERS / "beside_gles.c"))
     libraries = (*wgpu_native(tmp_path), "-l:libEGL.so.1")
     build(digits.folder, "beside", f"-I{digits.folder}", *sources, *libraries)
     ran = run(digits.folder, "./beside", webgpu.name)

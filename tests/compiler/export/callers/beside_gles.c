@@ -1,5 +1,5 @@
 /* A model on WebGPU in a program with OpenGL ES. Exits with 0 if what was current stays so. */
-#include "net.h"
+#include "net_model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ int main(int count, char **words) {
   if (!eglMakeCurrent(display, NULL, NULL, context)) return 2;
   memset(&options, 0, sizeof options);
   options.device = words[1];
-  session = tflgpu_open(&net, &options, &error);
+  session = tflgpu_open(&net_model, &options, &error);
   if (!session) {
     fprintf(stderr, "%s\n", error.message);
     return 1;

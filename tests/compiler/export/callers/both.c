@@ -1,14 +1,14 @@
 /* both DEVICE DEVICE: one model on OpenCL and on OpenGL ES in one program. Exits with 0 if the
  * results are close. */
-#include "first.h"
-#include "second.h"
+#include "first_model.h"
+#include "second_model.h"
 
 #include <stdio.h>
 #include <string.h>
 
 int main(int count, char **words) {
   static float image[64], found[2][10];
-  const tflgpu_model *models[] = {&first, &second};
+  const tflgpu_model *models[] = {&first_model, &second_model};
   tflgpu_error error;
   int i, j;
   if (count != 3) return 2;

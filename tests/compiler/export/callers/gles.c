@@ -1,6 +1,6 @@
 /* A program's own OpenGL ES. */
 #include "driver.h"
-#include "net.h"
+#include "net_model.h"
 
 #include <string.h>
 
@@ -57,15 +57,15 @@ int driver_open(const char *wanted, tflgpu_options *options) {
 
   /* Without a current context there is none to use. */
   options->current_context = 1;
-  if (tflgpu_open(&net, options, &error) || !strstr(error.message, "is current on this thread"))
+  if (tflgpu_open(&net_model, options, &error) || !strstr(error.message, "is current on this thread"))
     return 0;
   if (!eglMakeCurrent(display, NULL, NULL, context)) return 0;
 
   /* A session with a context of its own takes no buffers and returns no fences. */
   options->current_context = 0;
   options->device = wanted;
-  own = tflgpu_open(&net, options, &error);
-  found = driver_buffer((size_t)net.inputs[0].buffer_size, NULL);
+  own = tflgpu_open(&net_model, options, &error);
+  found = driver_buffer((size_t)net_model.inputs[0].buffer_size, NULL);
   if (!own || tflgpu_bind_input(own, 0, found, &error) != TFLGPU_INVALID_ARGUMENT ||
       !strstr(error.message, "has a context of its own"))
     return 0;

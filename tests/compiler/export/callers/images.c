@@ -1,7 +1,7 @@
 /* Textures and EGL images as inputs of a model whose input 0 is a picture of the format rgba8 and
  * input 1 is not. Exits with 0 if all is as tflgpu_images.h says. */
 #include "driver.h"
-#include "net.h"
+#include "net_model.h"
 #include "tflgpu_images.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ int main(int count, char **words) {
   memset(&options, 0, sizeof options);
   if (count != 2 || !driver_open(words[1], &options)) return 2;
   find_functions();
-  EXPECT((session = tflgpu_open(&net, &options, &error)) != NULL);
+  EXPECT((session = tflgpu_open(&net_model, &options, &error)) != NULL);
   inputs[1] = none[1] = other;
   none[0] = outputs[1] = NULL;
   for (i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /* import DEVICE: what becomes of hardware buffers on drivers that cannot import them. Exits with 0
  * if each refusal is as it should be. */
-#include "net.h"
+#include "net_model.h"
 #include "tflgpu_android.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ int main(int count, char **words) {
   int result = 0;
   memset(&options, 0, sizeof options);
   options.device = words[count - 1];
-  session = tflgpu_open(&net, &options, &error);
+  session = tflgpu_open(&net_model, &options, &error);
   if (tflgpu_import(session, NULL, &buffer, &error) != TFLGPU_INVALID_ARGUMENT) result = 1;
   if (tflgpu_import(session, memory, &buffer, &error) != TFLGPU_INVALID_ARGUMENT ||
       !strstr(error.message, "has format 1 instead of"))

@@ -36,9 +36,9 @@ int driver_open(const char *wanted, tflgpu_options *options) {
   /* A queue without an order is refused, if the driver makes one. */
   unordered = clCreateCommandQueue(context, device, OUT_OF_ORDER, NULL);
   if (unordered) {
-    extern const tflgpu_model net;
+    extern const tflgpu_model net_model;
     options->cl_queue = unordered;
-    if (tflgpu_open(&net, options, &error) || !strstr(error.message, "runs commands in any order"))
+    if (tflgpu_open(&net_model, options, &error) || !strstr(error.message, "runs commands in any order"))
       return 0;
     clReleaseCommandQueue(unordered);
   }

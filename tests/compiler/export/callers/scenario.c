@@ -1,7 +1,7 @@
 /* Runs a model on buffers and a context of the program: scenario DEVICE. Exits with 0 if all is as
  * tflgpu.h says, else with 1 and one line about what is not. */
 #include "driver.h"
-#include "net.h"
+#include "net_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int holds(const tflgpu_tensor *tensor, void *buffer, const void *content)
 }
 
 int main(int count, char **words) {
-  const tflgpu_tensor *in = &net.inputs[0], *out = &net.outputs[0];
+  const tflgpu_tensor *in = &net_model.inputs[0], *out = &net_model.outputs[0];
   float *image = (float *)calloc(1, (size_t)tflgpu_byte_size(in));
   float *wanted = (float *)calloc(1, (size_t)tflgpu_byte_size(out));
   float *found = (float *)calloc(1, (size_t)tflgpu_byte_size(out));
@@ -48,7 +48,7 @@ int main(int count, char **words) {
   memset(&options, 0, sizeof options);
   if (count != 2 || !driver_open(words[1], &options)) return 2;
   for (i = 0; i < in->elements; i++) image[i] = (float)(i % 7) / 7;
-  EXPECT((session = tflgpu_open(&net, &options, &error)) != NULL);
+  EXPECT((session = tflgpu_open(&net_model, &options, &error)) != NULL);
   EXPECT(strlen(tflgpu_device_name(session)) > 0);
   outputs[0] = wanted;
   EXPECT(!tflgpu_run(session, inputs, outputs, &error));

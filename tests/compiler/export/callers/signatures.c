@@ -2,7 +2,7 @@
  * that IN.bin holds for each, and writes the outputs of each to OUT.bin. "reset" resets the state.
  * Exits with 0 if all share the weights, and what there is not is refused. */
 #include "tflgpu_backend.h"
-#include "net.h"
+#include "net_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int main(int count, char **words) {
   options.cache_folder = words[4];
   from = fopen(words[2], "rb");
   to = fopen(words[3], "wb");
-  session = tflgpu_open(&net, &options, &error);
+  session = tflgpu_open(&net_model, &options, &error);
   for (i = 5; from && to && session && !failed && i < count; i++) {
     if (!strcmp(words[i], "reset")) {
       failed = tflgpu_reset(session, &error);

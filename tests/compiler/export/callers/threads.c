@@ -1,6 +1,6 @@
 /* threads DEVICE TIMES: eight threads that open a session, run it and close it, so many times each.
  * Exits with 0 if all results are the same bytes. */
-#include "net.h"
+#include "net_model.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void *run(void *given) {
   memset(&options, 0, sizeof options);
   options.device = device;
   for (i = 0; i < times; i++) {
-    tflgpu_session *session = tflgpu_open(&net, &options, &mine->error);
+    tflgpu_session *session = tflgpu_open(&net_model, &options, &mine->error);
     for (j = 0; session && j < RUNS; j++)
       if (tflgpu_run(session, inputs, outputs, &mine->error)) break;
     tflgpu_close(session);

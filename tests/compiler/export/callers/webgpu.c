@@ -1,6 +1,6 @@
 /* A program's own WebGPU. */
 #include "driver.h"
-#include "net.h"
+#include "net_model.h"
 
 #include <string.h>
 #include <webgpu/webgpu.h>
@@ -58,14 +58,14 @@ int driver_open(const char *wanted, tflgpu_options *options) {
 
   /* A device needs its instance. */
   options->wgpu_device = device;
-  if (tflgpu_open(&net, options, &error) || !strstr(error.message, "needs options.wgpu_instance"))
+  if (tflgpu_open(&net_model, options, &error) || !strstr(error.message, "needs options.wgpu_instance"))
     return 0;
 
   /* A session with a device of its own takes no buffers. */
   options->wgpu_device = NULL;
   options->device = wanted;
-  own = tflgpu_open(&net, options, &error);
-  buffer = driver_buffer((size_t)net.inputs[0].buffer_size, NULL);
+  own = tflgpu_open(&net_model, options, &error);
+  buffer = driver_buffer((size_t)net_model.inputs[0].buffer_size, NULL);
   if (!own || tflgpu_bind_input(own, 0, buffer, &error) != TFLGPU_INVALID_ARGUMENT ||
       !strstr(error.message, "has a device of its own"))
     return 0;
@@ -76,7 +76,7 @@ int driver_open(const char *wanted, tflgpu_options *options) {
   options->wgpu_device = device;
 
   /* What the device says of a buffer that kernels cannot use. */
-  own = tflgpu_open(&net, options, &error);
+  own = tflgpu_open(&net_model, options, &error);
   buffer = wgpuDeviceCreateBuffer(
       device, &(WGPUBufferDescriptor){.usage = WGPUBufferUsage_CopyDst, .size = 1 << 16});
   if (!own || tflgpu_bind_input(own, 0, buffer, &error) != TFLGPU_DRIVER_ERROR ||
