@@ -1,25 +1,17 @@
-"""CONV_3D, and CONV_2D, with computed weights: a direct kernel on row-major tensors.
+"""Convolutions of volumes: their windows and shapes.
 
-x [batch, depth, rows, columns, inputs], weights [depth, rows, columns, inputs, outputs].
-
-`rewrites/decompose/` makes CONV_3D by constant weights a CONV_2D, and CONV_3D_TRANSPOSE a
-TRANSPOSE_CONV or a CONV_3D; here are their windows and shapes.
-Weights [depth, rows, columns, outputs, inputs], x [batch, depth, rows, columns, inputs].
+`rewrites/decompose/` makes CONV_3D a CONV_2D, and CONV_3D_TRANSPOSE a TRANSPOSE_CONV or a CONV_3D.
+x [batch, depth, rows, columns, inputs], weights [depth, rows, columns, inputs, outputs], those of
+CONV_3D_TRANSPOSE [depth, rows, columns, outputs, inputs].
 """
 
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
-from ..ir import Op, Shape, constant
-from ..target import Target
-from .base.definition import define, row_major
-from .base.launch import Launch, linear_grid
+from ..ir import Op, Shape
+from .base.definition import define
 from .base.window import Along, padding_along
 from .weights import check_bias
-
-CHANNELS = 4  # Adjacent output channels that a work-item computes.
 
 
 def walks(op: Op) -> list[Along]:
@@ -50,31 +42,6 @@ def _infer(op: Op) -> list[Shape]:
         )
     check_bias(op, weights[4])
     return [(source[0], *(walk.count for walk in walks(op)), weights[4])]
-
-
-def _build(op: Op, target: Target) -> Launch:
-    inputs, channels = op.operand(1).shape[3:]
-    bias = op.input(2)
-    if bias is None:
-        bias = constant("zeros", np.zeros(channels, np.float32))
-    blocks = -(-channels // CHANNELS)
-    items = (*op.output.shape[:-1], blocks)
-    return Launch.of(
-        op,
-        "conv/conv_3d.jinja",
-        linear_grid(prod(items)),
-        reads={"x": op.operand(0), "weights": op.operand(1), "bias": bias},
-        variables={
-            "walks": walks(op),
-            "inputs": inputs,
-            "channels": channels,
-            "blocks": blocks,
-            "items": items,
-            "tile": CHANNELS,
-        },
-        heavy=True,
-        flops=2 * op.output.elements * prod(op.operand(1).shape[:4]),
-    )
 
 
 @dataclass(frozen=True)
@@ -152,12 +119,7 @@ def _infer_transpose(op: Op) -> list[Shape]:
     return [shape]
 
 
-define(
-    "CONV_3D input filter:weights bias? -> output",
-    _infer,
-    (row_major("conv_3d", _build),),
-    note="by constant weights becomes CONV_2D",
-)
+define("CONV_3D input filter:weights bias? -> output", _infer, note="becomes CONV_2D")
 define(
     "CONV_3D_TRANSPOSE shape:integer filter:weights input bias? -> output",
     _infer_transpose,

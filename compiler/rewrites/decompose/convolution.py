@@ -1,39 +1,42 @@
 """Convolutions with computed weights or bias, and those that a plain convolution computes, too."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import chain, starmap
 from typing import Any
 
 import numpy as np
 
-from ...ir import Array, Shape, Tensor
+from ...ir import Array, Tensor
 from ...ops import conv, transpose_conv
-from ...ops.base.window import Window
+from ...ops.base.window import Along
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 
 
 @decomposes("CONV_2D")
 def computed_weights(here: Decomposition) -> Tensor | str:
-    """CONV_3D takes computed weights, and an image is a volume of depth 1."""
+    """The sum over the rows of the window of layers, whose inputs are what the window covers there.
+
+    y = CONV_2D(x[1,5,7,3], w[4,3,3,3]) padding=VALID
+    becomes   t = CONCATENATION of x[:,:,0:5], x[:,:,1:6] and x[:,:,2:7] along channels: [1,5,5,9]
+              y = the sum of FULLY_CONNECTED(t[:,0:3], w[:,0]) and those with t[:,1:4] and t[:,2:5]
+    """
     op = here.op
-    source, weights, bias = op.operand(0), op.operand(1), op.input(2)
+    weights, bias = op.operand(1), op.input(2)
     if weights.constant:
         return bias_apart(here, 2)
     if conv.groups(op) != 1:
         return _group_by_group(here)
-    window = conv.window(op)
-    volume = here.reshape(source, (source.shape[0], 1, *source.shape[1:]))
-    permuted = here.transpose(weights, (1, 2, 3, 0))
-    permuted = here.reshape(permuted, (1, *permuted.shape))
-    options: dict[str, Any] = {
-        "padding": ((0, 0), (window.top, window.bottom), (window.left, window.right)),
-        "stride_h": window.stride_y,
-        "stride_w": window.stride_x,
-        "dilation_h_factor": window.dilation_y,
-        "dilation_w_factor": window.dilation_x,
-    }
-    result = here.add("CONV_3D", volume, permuted, bias, **options)
-    return here.reshape(result, op.output.shape)
+    image, rows, columns = _surrounded(here, op.operand(0))
+    covered = here.joined(list(steps(here, image, 2, columns)), 3)
+    outputs, _, *line = weights.shape
+
+    def layer(y: int, pixels: Tensor) -> Tensor:
+        matrix = here.reshape(here.slice(weights, [0, y, 0, 0], [outputs, 1, *line]), (outputs, -1))
+        return here.add("FULLY_CONNECTED", pixels, matrix, keep_num_dims=True)
+
+    return total(here, starmap(layer, enumerate(steps(here, covered, 1, rows))), bias)
 
 
 def bias_apart(here: Decomposition, position: int) -> Tensor | str:
@@ -68,17 +71,13 @@ def computed_depthwise_weights(here: Decomposition) -> Tensor | str:
         several = weights.shape[3] > source.shape[3] and isinstance(apart, str)
         return _grouped(here, weights.data) if several else apart
     source = _repeated(here, source, weights.shape[3] // source.shape[3])
-    window = conv.window(op)
-    pads = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
-    padded = here.add("PAD", source, here.constant(pads, "int32"))
-    total: Tensor | None = None
-    for row in range(window.height):
-        for column in range(window.width):
-            tap = _tap(here, weights, (0, row, column, 0), (1, row + 1, column + 1, -1))
-            part = here.add("MUL", _shifted(here, padded, window, row, column), tap)
-            total = part if total is None else here.add("ADD", total, part)
-    assert total is not None
-    return total if bias is None else here.add("ADD", total, bias)
+    image, rows, columns = _surrounded(here, source)
+    products = (
+        here.add("MUL", pixels, here.slice(weights, [0, y, x, 0], [1, 1, 1, -1]))
+        for y, line in enumerate(steps(here, image, 1, rows))
+        for x, pixels in enumerate(steps(here, line, 2, columns))
+    )
+    return total(here, products, bias)
 
 
 def _grouped(here: Decomposition, weights: Array) -> Tensor:
@@ -100,23 +99,35 @@ def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:
     return here.reshape(here.add("TILE", apart, sizes), (*pixels, channels * times))
 
 
-def _shifted(here: Decomposition, padded: Tensor, window: Window, row: int, column: int) -> Tensor:
-    """The pixels that one tap of the window reads, for every output pixel."""
-    _, rows, columns, _ = here.op.output.shape
-    top, left = row * window.dilation_y, column * window.dilation_x
-    low = top + (rows - 1) * window.stride_y + 1
-    right = left + (columns - 1) * window.stride_x + 1
-    steps = (1, window.stride_y, window.stride_x, 1)
-    return _tap(here, padded, (0, top, left, 0), (padded.shape[0], low, right, -1), steps)
+def _surrounded(here: Decomposition, source: Tensor) -> tuple[Tensor, Along, Along]:
+    """The image with what is around it, and the window along its rows and columns."""
+    window, (_, height, width, _) = conv.window(here.op), source.shape
+    down = window.height, window.stride_y, window.dilation_y, window.top, window.bottom
+    across = window.width, window.stride_x, window.dilation_x, window.left, window.right
+    rows, columns = Along(height, *down), Along(width, *across)
+    image = surround(here, source, [(0, 0), rows.around, columns.around, (0, 0)])
+    return image, rows, columns
 
 
-def _tap(
-    here: Decomposition, tensor: Tensor, begin: Shape, end: Shape, steps: Shape = (1, 1, 1, 1)
-) -> Tensor:
-    """A block of rows and columns of a tensor, with all channels."""
-    ends = (*end[:3], tensor.shape[3])
-    edges = (here.constant(list(values), "int32") for values in (begin, ends, steps))
+def steps(here: Decomposition, tensor: Tensor, axis: int, walk: Along) -> Iterator[Tensor]:
+    """What each step of a window reads along an axis, for every place of the result."""
+    return (_step(here, tensor, axis, walk, n * walk.dilation) for n in range(walk.size))
+
+
+def _step(here: Decomposition, tensor: Tensor, axis: int, walk: Along, first: int) -> Tensor:
+    begin, end, strides = [0] * len(tensor.shape), list(tensor.shape), [1] * len(tensor.shape)
+    begin[axis], end[axis] = first, first + (walk.count - 1) * walk.stride + 1
+    strides[axis] = walk.stride
+    if first == 0 and tuple(end) == tensor.shape and walk.stride == 1:
+        return tensor
+    edges = (here.constant(edge, "int32") for edge in (begin, end, strides))
     return here.add("STRIDED_SLICE", tensor, *edges)
+
+
+def total(here: Decomposition, parts: Iterable[Tensor], bias: Tensor | None = None) -> Tensor:
+    """The sum of the parts, each added before the next one is computed, and of a bias."""
+    terms = parts if bias is None else chain(parts, (bias,))
+    return reduce(lambda first, second: here.add("ADD", first, second), terms)
 
 
 @decomposes("TRANSPOSE_CONV", "Convolution2DTransposeBias")

@@ -16,9 +16,9 @@ import numpy as np
 from ...ir import Tensor
 from ...ops.base.window import Along
 from ...ops.stablehlo_convolution import Convolution, convolution
+from .convolution import steps, total
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
-from .volumes import depths
 
 AXES = 3  # The most that a window moves along.
 
@@ -121,12 +121,11 @@ def _of_depths(
     """The sum of an image's convolution for each depth of the window."""
     depth, *others = along
     volume = surround(here, volume, [(0, 0), _pads(depth), (0, 0), (0, 0), (0, 0)])
-    total: Tensor | None = None
-    for step, part in enumerate(here.split(weights, depth.size, 1)):
-        image = depths(here, volume, depth, step)
+
+    def convolved(image: Tensor, part: Tensor) -> Tensor:
         image = here.reshape(image, (image.shape[0] * depth.count, *image.shape[2:]))
         own = here.reshape(part, (part.shape[0], *part.shape[2:]))
-        sums = _images(here, image, own, others, groups)
-        total = sums if total is None else here.add("ADD", total, sums)
-    assert total is not None
-    return total
+        return _images(here, image, own, others, groups)
+
+    parts = here.split(weights, depth.size, 1)
+    return total(here, map(convolved, steps(here, volume, 1, depth), parts))

@@ -1,4 +1,4 @@
-"""Convolutions of volumes by constant weights become those of images.
+"""Convolutions of volumes become those of images.
 
 y = CONV_3D(x[1,5,7,4,3], w[3,2,3,3,7])
 becomes   v = CONCATENATION of x[0:3], x[1:4] and x[2:5] along the channels: [3,7,4,9]
@@ -23,7 +23,7 @@ import numpy as np
 from ...ir import Tensor
 from ...ops.base.window import Along
 from ...ops.conv_3d import Transposed, transposed, walks
-from .convolution import bias_apart
+from .convolution import bias_apart, steps
 from .decomposition import Decomposition, decomposes
 from .dilate import spread, surround
 
@@ -34,8 +34,6 @@ PIXEL = Along(1)  # Along the columns of an image whose rows are depths.
 def images(here: Decomposition) -> Tensor | str:
     """A CONV_2D of as many images as the result has depths, or of one with a row for each depth."""
     op = here.op
-    if not op.operand(1).constant:
-        return "the weights are computed"
     bias = op.input(2)
     if bias is not None and not bias.constant:
         return bias_apart(here, 2)
@@ -60,21 +58,11 @@ def _by_images(here: Decomposition, depth: Along, rows: Along, columns: Along) -
     pads = [(0, 0), depth.around, (0, 0), (0, 0), (0, 0)]
     volume = surround(here, op.operand(0), pads)
     shape = (volume.shape[0] * depth.count, *volume.shape[2:])
-    taps = [here.reshape(depths(here, volume, depth, step), shape) for step in range(depth.size)]
+    taps = [here.reshape(each, shape) for each in steps(here, volume, 1, depth)]
     image = here.joined(taps, 3)
     weights = here.transpose(op.operand(1), (4, 1, 2, 0, 3))
     weights = here.reshape(weights, (*weights.shape[:3], depth.size * volume.shape[4]))
     return _convolution(here, image, weights, rows, columns)
-
-
-def depths(here: Decomposition, volume: Tensor, depth: Along, step: int) -> Tensor:
-    """The depths that one step of the window reads, for every depth of the result."""
-    first, extents = step * depth.dilation, list(volume.shape)
-    extents[1] = first + (depth.count - 1) * depth.stride + 1
-    edges = [[0, first, 0, 0, 0], extents, [1, depth.stride, 1, 1, 1]]
-    if first == 0 and extents == list(volume.shape) and depth.stride == 1:
-        return volume
-    return here.add("STRIDED_SLICE", volume, *(here.constant(edge, "int32") for edge in edges))
 
 
 def _convolution(
