@@ -21,6 +21,9 @@ from .conv import window
 from .elementwise import epilogue_operands, one_column
 from .weights import bias_slices, check_bias, constant_weights
 
+# DEPTHWISE_CONV_2D with computed weights, of one output channel per input channel, as in trackers.
+CORRELATION = "tflgpu.correlation"
+
 MAX_PIXELS = 8  # Adjacent pixels that a work-item computes at most.
 # Rows of the image that a work-item walks at most: compilers load those of a column ahead.
 MAX_SEEN = 11
@@ -109,16 +112,20 @@ def _launch(
     template: str, op: Op, grid: Grid, target: Target, *, turned: bool = False, **variables: object
 ) -> Launch:
     """`turned` asks for an image of one column as a row."""
-    shape = window(op)
+    shape, weights = window(op), op.operand(1)
+    computed = {} if weights.constant else {"weights": weights}
+    packed = {"weights": pack_weights(op, target)} if weights.constant else {}
     return Launch.of(
         op,
         template,
         grid,
-        constants={
-            "bias": bias_slices(op, op.output.shape[3], target),
-            "weights": pack_weights(op, target),
+        reads={"x": op.operand(0), **computed},
+        constants={"bias": bias_slices(op, op.output.shape[3], target), **packed},
+        variables={
+            "window": shape.turned if turned else shape,
+            "computed": bool(computed),
+            **variables,
         },
-        variables={"window": shape.turned if turned else shape, **variables},
         heavy=True,
         flatten=turned,
         flops=2 * op.output.elements * shape.height * shape.width,
@@ -165,18 +172,21 @@ def _build_pairs(op: Op, target: Target, tile_shape: TileShape | None) -> Launch
     return depthwise_pairs.build(op, window(op), pack_weights(op, target), target, tile_shape)
 
 
+def _for_processors(op: Op, target: Target) -> str | None:
+    """Each vector of a row is loaded only once, which pays there."""
+    return None if target.on_processor else "neighbouring work-items would read addresses far apart"
+
+
 def _by_rows(op: Op, target: Target) -> str | None:
-    """Each vector of a row is loaded only once, which pays on processors."""
-    if not target.on_processor:
-        return "neighbouring work-items would read addresses far apart"
-    return _one_to_one(op, target)
+    return _for_processors(op, target) or _one_to_one(op, target)
 
 
 def _build_rows(op: Op, target: Target) -> Launch:
     """Images of one column are rows, too, if their slices keep the device busy."""
     batch, height, width, channels = op.output.shape
     outer = batch * slice_count(channels, target)
-    turned = one_column(op) and FEW_SLICES * outer >= target.device.work_items
+    busy = FEW_SLICES * outer >= target.device.work_items
+    turned = op.operand(1).constant and one_column(op) and busy
     height, width = (1, height) if turned else (height, width)
     template, pixels = "conv/depthwise_conv_rows.jinja", row_tile(width)
     return _launch(template, op, (1, height, outer), target, turned=turned, tap_pixels=pixels)
@@ -198,4 +208,12 @@ define(
     note="several output channels for each input channel are groups of a CONV_2D",
     versions=7,
     traits=Traits(weights=Weights(3, input_axis=3, summed_axes=(0, 1, 2)), window=window),
+)
+define(
+    f"{CORRELATION} input filter bias? -> output",
+    infer,
+    (
+        Implementation("depthwise_conv_rows", _build_rows, _for_processors, half_arithmetic=True),
+        TiledImplementation("depthwise_conv", _build, half_arithmetic=True),
+    ),
 )

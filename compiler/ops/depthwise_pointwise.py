@@ -47,6 +47,7 @@ def _launch(
             "tile": tile,
             "blocks": slice_count(channels, target) // tile.slices,
             "window": window,
+            "computed": False,
             "inputs": inputs,
             "activation": activation,
             **more,

@@ -10,6 +10,7 @@ import numpy as np
 from ...ir import Array, Tensor
 from ...ops import conv, transpose_conv
 from ...ops.base.window import Along
+from ...ops.depthwise_conv import CORRELATION
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 
@@ -62,22 +63,17 @@ def _group_by_group(here: Decomposition) -> Tensor:
 
 
 @decomposes("DEPTHWISE_CONV_2D")
-def computed_depthwise_weights(here: Decomposition) -> Tensor | str:
-    """The sum, over the taps of the window, of the shifted image times the tap's weights."""
+def depthwise(here: Decomposition) -> Tensor | str:
+    """Several outputs for each channel, and computed weights, are other operators."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
+    apart, times = bias_apart(here, 2), weights.shape[3] // source.shape[3]
+    if not isinstance(apart, str):
+        return apart
     if weights.data is not None:
-        apart = bias_apart(here, 2)
-        several = weights.shape[3] > source.shape[3] and isinstance(apart, str)
-        return _grouped(here, weights.data) if several else apart
-    source = _repeated(here, source, weights.shape[3] // source.shape[3])
-    image, rows, columns = _surrounded(here, source)
-    products = (
-        here.add("MUL", pixels, here.slice(weights, [0, y, x, 0], [1, 1, 1, -1]))
-        for y, line in enumerate(steps(here, image, 1, rows))
-        for x, pixels in enumerate(steps(here, line, 2, columns))
-    )
-    return total(here, products, bias)
+        return _grouped(here, weights.data) if times > 1 else apart
+    options = {**op.attrs, "depth_multiplier": 1}
+    return here.add(CORRELATION, _repeated(here, source, times), weights, bias, **options)
 
 
 def _grouped(here: Decomposition, weights: Array) -> Tensor:

@@ -67,29 +67,25 @@ def test_constants_stay() -> None:
     assert_declines(convolution(3, "constant"), reason, decompose_operators)
 
 
-def test_a_depthwise_convolution_is_a_sum_over_its_taps() -> None:
+def test_computed_weights_of_channels_are_an_image(tmp_path: Path) -> None:
     source = """
-        input x float32[1,5,7,3]
-        input w float32[1,1,2,3]
-        y = DEPTHWISE_CONV_2D(x, w, none) padding=VALID stride_h=2 stride_w=1 depth_multiplier=1
+        input x float32[2,5,19,19]
+        input w float32[1,2,3,19]
+        constant b float32[19]
+        y = DEPTHWISE_CONV_2D(x, w, b) padding=SAME stride_h=2 stride_w=1 depth_multiplier=1
         output y
     """
-    expected = """
-        y/strided_slice3.0 = STRIDED_SLICE(x, y/constant1, y/constant2, y/constant3)
-        y/strided_slice7.0 = STRIDED_SLICE(y/strided_slice3.0, y/constant5, y/constant6, \
-y/constant7)
-        y/slice10.0 = SLICE(w, y/constant9, y/constant10)
-        y/mul11.0 = MUL(y/strided_slice7.0, y/slice10.0)
-        y/strided_slice15.0 = STRIDED_SLICE(y/strided_slice3.0, y/constant13, y/constant14, \
-y/constant15)
-        y/slice18.0 = SLICE(w, y/constant17, y/constant18)
-        y/mul19.0 = MUL(y/strided_slice15.0, y/slice18.0)
-        y = ADD(y/mul11.0, y/mul19.0)
-    """
-    graph = assert_becomes(source, expected, decompose_operators)
-    second = graph.ops[4]
-    edges = [second.constant(position).tolist() for position in (1, 2, 3)]
-    assert edges == [[0, 0, 1, 0], [1, 3, 7, 3], [1, 1, 1, 1]]
+    expected = (
+        "y = tflgpu.correlation(x, w, b) padding=SAME stride_h=2 stride_w=1 depth_multiplier=1"
+    )
+    assert_becomes(source, expected, decompose_operators)
+    assert_agrees(tmp_path, source)
+
+
+def test_images_are_repeated_for_several_computed_weights_of_a_channel() -> None:
+    source = SEVERAL.replace("constant w", "input w")
+    expected = "RESHAPE  TILE  RESHAPE  tflgpu.correlation"
+    assert operators(source, decompose_operators) == expected
 
 
 SEVERAL = """
