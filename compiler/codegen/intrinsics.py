@@ -63,7 +63,8 @@ def intrinsics() -> dict[str, Intrinsic]:
             found[f"{name}S"] = _entry(f"{name}S", _by_lanes(name, entry))
         elif entry.get("slices"):
             needs = [f"{n}S" if table[n].get("slices") else n for n in entry.get("needs", ())]
-            same = {**entry, "meaning": "the same for a slice", "needs": needs}
+            own = {} if entry["slices"] is True else entry["slices"]
+            same = {**entry, "meaning": "the same for a slice", "needs": needs, **own}
             found[f"{name}S"] = _entry(f"{name}S", same, of_slices=True)
     return found
 
