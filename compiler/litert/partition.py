@@ -16,12 +16,14 @@ earliest stage possible, and each stage of LiteRT is one part. Groups of operato
 the same part are kept as a disjoint-set forest over operators.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 from ...runtime.plan.storage import DEVICE_TYPES
 from ..errors import Finding
 from ..ir import FusedOp, Graph, Op, Tensor
+from ..ir.connected import reached
 from ..ops.litert_part import LITERT
 from .regions import regions
 
@@ -142,17 +144,13 @@ class Groups:
         they cannot run one after the other and must be joined.
         """
         members = self._members(self.findings)
+
+        def near(op: Op) -> Iterator[Op]:
+            for each in self._neighbours(op, forward):
+                yield from members.get(self._leader(each), [each])
+
         own = set(group)
-        found: dict[Op, None] = {}
-        waiting = list(group)
-        while waiting:
-            for near in self._neighbours(waiting.pop(), forward):
-                if near in own or near in found:
-                    continue
-                for op in members.get(self._leader(near), [near]):
-                    found[op] = None
-                    waiting.append(op)
-        return found
+        return {op: None for op in reached(group, near) if op not in own}
 
     def _stages(self) -> dict[Op, int]:
         """The stage of each group's leader: even stages run on the device, odd ones on LiteRT.
@@ -167,21 +165,11 @@ class Groups:
             - {leader}
             for leader, ops in members.items()
         }
-        waiting = {leader: len(before) for leader, before in sources.items()}
-        readers: dict[Op, list[Op]] = {leader: [] for leader in members}
-        for leader, before in sources.items():
-            for source in before:
-                readers[source].append(leader)
-        ready = [leader for leader, count in waiting.items() if not count]
         stages: dict[Op, int] = {}
-        for leader in ready:
+        for leader in TopologicalSorter(sources).static_order():
             parity = int(leader in self.findings)
             latest = max((stages[source] for source in sources[leader]), default=parity)
             stages[leader] = latest + (latest % 2 != parity)
-            for reader in readers[leader]:
-                waiting[reader] -= 1
-                if not waiting[reader]:
-                    ready.append(reader)
         return stages
 
 

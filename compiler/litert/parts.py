@@ -10,10 +10,11 @@ import numpy as np
 from ...runtime.plan.limits import HOST_TYPES
 from ...runtime.plan.operands import OPERANDS, OPTIONS, constant_name
 from ..errors import ModelError, OptionError
+from ..frontend.operator_options import subgraphs_of
 from ..frontend.writer import write
 from ..ir import Array, FusedOp, Graph, Op, Tensor
+from ..ir.connected import reached
 from ..ops.litert_part import LITERT
-from ..tflite_schema import refers_to_subgraph
 
 
 def part_inputs(graph: Graph, op: Op) -> list[Tensor]:
@@ -47,14 +48,12 @@ def part_file(graph: Graph, op: Op) -> bytes:
 
 def _referred(ops: Iterable[Op], subgraphs: Mapping[int, Graph]) -> dict[int, Graph]:
     """The subgraphs that operators refer to, directly or through one another."""
-    found: dict[int, Graph] = {}
-    waiting = list(ops)
-    while waiting:
-        for key, index in waiting.pop().attrs.items():
-            if refers_to_subgraph(key) and index not in found:
-                found[index] = subgraphs[index]
-                waiting += subgraphs[index].ops
-    return dict(sorted(found.items()))
+
+    def named(ops: Iterable[Op]) -> list[int]:
+        return [index for op in ops for index in subgraphs_of(op.attrs)]
+
+    found = reached(named(ops), lambda index: named(subgraphs[index].ops))
+    return {index: subgraphs[index] for index in sorted(found)}
 
 
 def named_operators(graph: Graph, names: Sequence[str]) -> list[Op]:

@@ -1,10 +1,11 @@
 """Aliases: groups of tensors that share memory, and each one's layout within its group."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
+from ..ir.connected import reached
 from ..ops.base.view import StridedLayout, View
 from ..ops.litert_part import host_only
 from ..sizing.sizes import SizedOp
@@ -59,13 +60,9 @@ class Aliases:
         """The memory region of a tensor's group, and its index among regions of that kind."""
         return self._regions.get(self.root(tensor), (Region.ARENA, 0))
 
-    def members(self, tensor: Tensor) -> Iterator[Tensor]:
+    def members(self, tensor: Tensor) -> Iterable[Tensor]:
         """A tensor and all tensors within it."""
-        waiting = [tensor]
-        while waiting:
-            member = waiting.pop()
-            yield member
-            waiting += self._inside.get(member, ())
+        return reached([tensor], lambda member: self._inside.get(member, ()))
 
     # -- results of operators that launch nothing, or update their operand ------------------
 

@@ -3,12 +3,14 @@
 Their kernels may compute different operators.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import Dispatch, HostPart, Plan
+from ..ir.connected import components
 from .profile import Profile, Time
 
 
@@ -20,6 +22,7 @@ class Computing(Protocol):
 
 
 Item = TypeVar("Item", bound=Computing)
+ADDED = (-1,)  # Stands for the operators of what the compiler added, which is one group.
 
 
 @dataclass(frozen=True)
@@ -33,16 +36,20 @@ class Group(Generic[Item]):
 
 def grouped(now: Sequence[Item], before: Sequence[Item]) -> Iterator[Group[Item]]:
     """The groups of two sides. If one fuses what the other does not, these form one group."""
-    sets = _Sets()
-    for item in (*now, *before):
-        sets.join(item.operators)
-    sides: dict[int, tuple[list[tuple[int, Item]], list[tuple[int, Item]]]] = {}
-    for side, items in enumerate((now, before)):
-        for position, item in enumerate(items):
-            both = sides.setdefault(sets.root(item.operators), ([], []))
-            both[side].append((position, item))
-    for mine, theirs in sides.values():
-        covered = {index for _, item in (*mine, *theirs) for index in item.operators}
+    items = (*now, *before)
+    computing: defaultdict[int, list[int]] = defaultdict(list)  # Numbers of items, by operator.
+    for number, item in enumerate(items):
+        for operator in item.operators or ADDED:
+            computing[operator].append(number)
+
+    def near(number: int) -> list[int]:
+        operators = items[number].operators or ADDED
+        return [other for operator in operators for other in computing[operator]]
+
+    for group in components(range(len(items)), near):
+        covered = {operator for number in group for operator in items[number].operators}
+        mine = [(number, items[number]) for number in sorted(group) if number < len(now)]
+        theirs = [(n - len(now), items[n]) for n in sorted(group) if n >= len(now)]
         yield Group(tuple(sorted(covered)), mine, theirs)
 
 
@@ -75,28 +82,6 @@ def compare(now: Profile, before: Profile) -> list[Compared]:
 
 def _total(times: Sequence[tuple[int, Time]]) -> float:
     return sum(time.whole_ms for _, time in times)
-
-
-class _Sets:
-    """Disjoint sets of operators."""
-
-    def __init__(self) -> None:
-        self._parent: dict[int, int] = {}
-
-    def join(self, operators: Sequence[int]) -> None:
-        for operator in operators:
-            self._parent.setdefault(operator, operator)
-            self._parent[self._find(operator)] = self._find(operators[0])
-
-    def root(self, operators: Sequence[int]) -> int:
-        """The operator that stands for the set of some operators; -1 if there are none."""
-        return self._find(operators[0]) if operators else -1
-
-    def _find(self, operator: int) -> int:
-        while self._parent[operator] != operator:
-            self._parent[operator] = self._parent[self._parent[operator]]
-            operator = self._parent[operator]
-        return operator
 
 
 Step = Dispatch | HostPart

@@ -10,6 +10,7 @@ kernel that stores what it finds, and a selection another one that reads it.
 import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
+from ...ir.connected import reached
 from ...ops.logic import LOGIC
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
@@ -51,16 +52,16 @@ def truth_in_floats(graph: Graph, target: Target) -> Attempts:
 def _region(graph: Graph, comparison: Op) -> tuple[list[Op], set[Tensor]]:
     """The truth values that are computed from those of a comparison or beside them, and all
     operators that compute or read one, in order of execution."""
-    tensors, waiting = {comparison.output}, [comparison.output]
-    ops: set[Op] = set()
-    while waiting:
-        tensor = waiting.pop()
-        near = [*graph.producers([tensor]), *graph.consumers(tensor)]
-        ops.update(near)
-        found = {each for op in near for each in (*op.reads, *op.outputs)} - tensors
-        fresh = [each for each in found if each.dtype == "bool" and not each.constant]
-        tensors.update(fresh)
-        waiting += fresh
+
+    def touching(tensor: Tensor) -> list[Op]:
+        return [*graph.producers([tensor]), *graph.consumers(tensor)]
+
+    def near(tensor: Tensor) -> list[Tensor]:
+        found = (each for op in touching(tensor) for each in (*op.reads, *op.outputs))
+        return [each for each in found if each.dtype == "bool" and not each.constant]
+
+    tensors = set(reached([comparison.output], near))
+    ops = {op for tensor in tensors for op in touching(tensor)}
     return [op for op in graph.ops if op in ops], tensors
 
 
