@@ -14,7 +14,7 @@ import pytest
 from callers_memory import bound_to_caller
 from cases import Case
 from devices import Way
-from graphs import Model, model
+from graphs import Model, Value, model
 from guards import guarded
 
 import tflgpu
@@ -22,6 +22,7 @@ from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.memory import order
+from tflgpu.runtime.litert.module import KernelSet
 
 # By the kind of value: |a - b| may be that times max(1, max|b|).
 TOLERANCES = {"float": 1e-4, "exact": 0.0}
@@ -97,13 +98,23 @@ def assert_agrees(
 ) -> CompiledModel:
     """Compile a model with these options and run it on a device: outputs must be LiteRT's."""
     compiled = pipeline.build(made.content, Options(**{"fallback": "none", **options}))
-    found = run(compiled, device, folder, made.inputs)
-    expected = Reference(made.content).run(made.inputs)
-    assert len(found) == len(expected)
-    for (name, actual), wanted in zip(found.items(), expected, strict=True):
-        problem = difference(actual, wanted, tolerance)
-        assert problem is None, f"{name}: {problem}"
+    assert_litert(run(compiled, device, folder, made.inputs), made, tolerance)
     return compiled
+
+
+def assert_litert(
+    found: Mapping[str, Array],
+    made: Model,
+    tolerance: float | None = None,
+    *,
+    inputs: Mapping[str, Array] | None = None,
+    kernels: KernelSet = "built-in",
+) -> None:
+    """The outputs of a model, by default of its own inputs, are LiteRT's."""
+    expected = Reference(made.content, kernels=kernels).run(inputs or made.inputs)
+    pairs = zip(found.items(), expected, strict=True)
+    wrong = {name: difference(actual, wanted, tolerance) for (name, actual), wanted in pairs}
+    assert set(wrong.values()) == {None}, wrong
 
 
 # -- cases ------------------------------------------------------------------------------------
@@ -133,6 +144,16 @@ def problems(cases: Sequence[Case], way: Way, folder: Path) -> dict[str, str]:
         found = {name: text for result in alone for name, text in result.items()}
         return found or {"all together": shortened(error)}
     return differences(cases, results)
+
+
+def assert_cases(cases: Sequence[Case], way: Way, folder: Path) -> None:
+    found = problems(cases, way, folder)
+    assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
+
+
+def assert_values(values: Mapping[str, Value], way: Way, folder: Path) -> None:
+    """The same of values, by what is special about each."""
+    assert_cases([Case("value", *item) for item in values.items()], way, folder)
 
 
 def differences(cases: Sequence[Case], results: Mapping[str, Array]) -> dict[str, str]:

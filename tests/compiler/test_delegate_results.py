@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agreement import problems
+from agreement import assert_cases
 from cases import Case
 from devices import Way, ways
 from graphs import Value, call, ints, known, model, parts, typed, w, x, xi
@@ -129,8 +129,7 @@ def test_they_are_right_here(way: Way, tmp_path: Path) -> None:
         for build in GRAPHS
         for number, value in enumerate(build())
     ]
-    found = problems(cases, way, tmp_path)
-    assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
+    assert_cases(cases, way, tmp_path)
 
 
 def test_blocks_of_one_have_no_kernel() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agreement import assert_agrees, run
+from agreement import assert_agrees, assert_litert, run
 from cases.convolutions import window
 from devices import need_programs
 from graphs import call, ints, model, reshape, w, x, xi
@@ -79,9 +79,8 @@ def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> 
     convolution = call("CONV_2D", image, w(32, 3, 3, 16), w(32), **window())
     grouped = model({"value": call("ABS", convolution)})
     compiled = build(grouped.content, Options(device="gpu", precision="f16"))
-    found = run(compiled, opencl_device, tmp_path, grouped.inputs)["value"]
-    expected = Reference(grouped.content).run(grouped.inputs)[0]
-    assert np.abs(found - expected).max() <= TOLERANCE * np.abs(expected).max()
+    found = run(compiled, opencl_device, tmp_path, grouped.inputs)
+    assert_litert(found, grouped, TOLERANCE)
 
 
 @pytest.mark.filterwarnings("ignore:.*half precision holds 65504")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agreement import run
+from agreement import assert_litert, run
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from devices import need_programs, own_profile
@@ -94,16 +94,13 @@ def test_integers_hold_the_same_numbers_as_floats(
     if device == "wide":
         device = own_profile(tmp_path, "cpu_avx512", byte_storage=True)
     made = network(dtype, zero)
-    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     kept: list[dict[str, Any]] = []
     options: dict[str, Any] = {"target": target, "precision": precision, "keep_intermediates": True}
     for without in ((), ("store_integers",)):
         compiled = built(made, device, *without, **options)
         with tflgpu.load(pipeline.write(compiled, tmp_path), device=driver) as session:
             session.poison()
-            found = session.run(made.inputs).values()
-            for actual, wanted in zip(found, expected, strict=True):
-                np.testing.assert_array_equal(actual, wanted)
+            assert_litert(session.run(made.inputs), made, 0.0, kernels="XNNPACK")
             narrow = [tensor for tensor in session.plan.tensors if tensor.stored]
             assert bool(narrow) is not bool(without)
             assert all(tensor.stored in ("uint8", "uint16", "int8") for tensor in narrow)

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import lavapipe
 import pytest
-from agreement import difference
+from agreement import assert_litert
 from cases.convolutions import window
 from devices import need_programs, own_profile
 from graphs import Value, call, model, w, x
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Precision
 
 TOLERANCES: dict[Precision, float] = {"f32": 1e-4, "f16": 1e-2, "f32_f16": 1e-2}
@@ -73,13 +72,7 @@ def check(
     made = model(values)
     options = Options(target="vulkan", device=profile, precision=precision, fallback="none")
     compiled = pipeline.build(made.content, options)
-    found = device.run(compiled, made.inputs)
-    expected = Reference(made.content).run(made.inputs)
-    wrong = {
-        name: difference(value, wanted, TOLERANCES[precision])
-        for (name, value), wanted in zip(found.items(), expected, strict=True)
-    }
-    assert set(wrong.values()) == {None}, wrong
+    assert_litert(device.run(compiled, made.inputs), made, TOLERANCES[precision])
     return "\n".join(compiled.sources.values())
 
 

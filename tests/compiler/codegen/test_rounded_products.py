@@ -4,14 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agreement import run
+from agreement import assert_litert, run
 from cases.convolutions import window
 from cases.quantized_layers import weights
 from devices import Attached, Way, ways
 from graphs import call, known, model, quantized, typed, w, x, xq
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.litert.reference import Reference
 
 HYBRID = call("DEPTHWISE_CONV_2D", x(1, 9, 7, 5), weights((1, 3, 3, 5), 3), w(5), **window())
 PLAIN = call("CONV_2D", x(1, 19, 17, 3), w(8, 3, 3, 3), w(8), **window())
@@ -23,10 +22,7 @@ def test_sums_of_floats_are_those_of_xnnpack_behind_such_a_kernel(way: Way, tmp_
     """Which adds up the taps of a window in order, each with one instruction."""
     compiled = pipeline.build(MADE.content, Options(device=way.profile, fallback="none"))
     found = run(compiled, way.device, tmp_path, MADE.inputs)
-    for actual, wanted in zip(
-        found.values(), Reference(MADE.content, kernels="XNNPACK").run(MADE.inputs), strict=True
-    ):
-        np.testing.assert_array_equal(actual, wanted)
+    assert_litert(found, MADE, 0.0, kernels="XNNPACK")
 
 
 def test_products_of_several_factors_are_multiplied_in_order(
@@ -50,6 +46,4 @@ def test_products_of_several_factors_are_multiplied_in_order(
     profile = {"opencl": "cpu", "glsl": "gpu", "wgsl": "webgpu"}[attached.target]
     options = Options(target=attached.target, device=profile, fallback="none")
     found = run(pipeline.build(made.content, options), attached.device, tmp_path, made.inputs)
-    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
-    for (name, actual), wanted in zip(found.items(), expected, strict=True):
-        np.testing.assert_array_equal(actual, wanted, name)
+    assert_litert(found, made, 0.0, kernels="XNNPACK")

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agreement import difference, run
+from agreement import assert_litert, run
 from cases.convolutions import conv
 from graphs import call, ints, model, x
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Op, Tensor
-from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.ops.base.launch import Launch
 from tflgpu.compiler.ops.row_scales import ROW_SCALES
@@ -30,9 +29,7 @@ def test_nan_counts_by_its_place(
     for array in inputs.values():
         array[0, place[0], place[1]] = np.nan
     compiled = pipeline.build(made.content, Options(device="gpu", fallback="none"))
-    (found,) = run(compiled, opencl_device, tmp_path, inputs).values()
-    (expected,) = Reference(made.content).run(inputs)
-    assert difference(found, expected) is None
+    assert_litert(run(compiled, opencl_device, tmp_path, inputs), made, inputs=inputs)
 
 
 @pytest.mark.parametrize("operator", ["REDUCE_MAX", "REDUCE_MIN", "MEAN"])
@@ -46,9 +43,7 @@ def test_nan_counts_by_its_place_across_rows(
             array[1, column, 5 + column] = np.nan
     compiled = pipeline.build(made.content, Options(device="cpu_avx512", fallback="none"))
     assert "_columns" in compiled.plan.kernels[0].file
-    (found,) = run(compiled, opencl_device, tmp_path, inputs).values()
-    (expected,) = Reference(made.content).run(inputs)
-    assert difference(found, expected) is None
+    assert_litert(run(compiled, opencl_device, tmp_path, inputs), made, inputs=inputs)
 
 
 @pytest.mark.parametrize(("columns", "walk"), [(3, "elements"), (16, "rows"), (37, "rows")])

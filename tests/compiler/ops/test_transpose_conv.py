@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from agreement import problems
+from agreement import assert_cases
 from cases import Case, families
 from cases.transposed_convolutions import transposed
 from devices import Way, fitting_profiles, own_profile
@@ -16,26 +16,21 @@ CASES = [
 ATTRS = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
 
 
-def check(cases: list[Case], way: Way, folder: Path) -> None:
-    found = problems(cases, way, folder)
-    assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
-
-
 def test_blocks_in_glsl(opengl_device: str, tmp_path: Path) -> None:
     profile = own_profile(tmp_path, "gpu", transposed_blocks=True)
-    check(CASES[1::4], Way("glsl", profile, opengl_device), tmp_path)
+    assert_cases(CASES[1::4], Way("glsl", profile, opengl_device), tmp_path)
 
 
 def test_blocks_of_images(opencl_device: str, tmp_path: Path) -> None:
     profile = own_profile(tmp_path, "adreno", transposed_blocks=True)
-    check(CASES[::2], Way("opencl", profile, opencl_device), tmp_path)
+    assert_cases(CASES[::2], Way("opencl", profile, opencl_device), tmp_path)
 
 
 def test_few_accumulators(opencl_device: str, tmp_path: Path) -> None:
     """Tiles of one pixel, which keep more sums than the profile asks for."""
     widest = fitting_profiles(opencl_device)[-1]
     profile = own_profile(tmp_path, widest, accumulators=3, tile_slices=4)
-    check(CASES[::4], Way("opencl", profile, opencl_device), tmp_path)
+    assert_cases(CASES[::4], Way("opencl", profile, opencl_device), tmp_path)
 
 
 def test_more_channels_than_a_slice_are_not_thin(opencl_device: str, tmp_path: Path) -> None:
@@ -44,7 +39,7 @@ def test_more_channels_than_a_slice_are_not_thin(opencl_device: str, tmp_path: P
         n: transposed(x(1, 5, 7, 11), n, (2, 2), (10, 14), True, **ATTRS) for n in (3, 4, 5, 8)
     }
     cases = [Case("TRANSPOSE_CONV", f"{n} channels", value) for n, value in values.items()]
-    check(cases, Way("opencl", profile, opencl_device), tmp_path)
+    assert_cases(cases, Way("opencl", profile, opencl_device), tmp_path)
 
 
 def test_thin_ones_amid_others(opencl_device: str, tmp_path: Path) -> None:
@@ -59,4 +54,4 @@ def test_thin_ones_amid_others(opencl_device: str, tmp_path: Path) -> None:
         for name, found in (("channels", used_twice), ("rows", call("TANH", rows)))
     ]
     for profile in fitting_profiles(opencl_device):
-        check(cases, Way("opencl", profile, opencl_device), tmp_path / profile)
+        assert_cases(cases, Way("opencl", profile, opencl_device), tmp_path / profile)

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from agreement import problems
-from cases import Case
+from agreement import assert_values
 from devices import Way
 from graphs import Value, call, ints, transpose, x
 from graphs.channels_first import FIRST
@@ -51,5 +50,4 @@ def test_it_declines_if_the_remaining_axes_change_their_order() -> None:
 
 def test_numbers_agree(way: Way, tmp_path: Path) -> None:
     values = {"a mean": averaged(False, 2, 3), "a mean that keeps its axes": averaged(True, 1, 2)}
-    cases = [Case("TRANSPOSE", f"before {name}", value) for name, value in values.items()]
-    assert problems(cases, way, tmp_path) == {}
+    assert_values(values, way, tmp_path)

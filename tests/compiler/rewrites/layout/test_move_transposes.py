@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from agreement import problems
-from cases import Case
+from agreement import assert_values
 from devices import Way
 from graphs import Value, call, ints, number, parts, table, transpose, w, x
 from graphs.channels_first import FIRST, LAST, conv_channels_first
@@ -176,8 +175,7 @@ def test_numbers_agree(way: Way, tmp_path: Path) -> None:
         "one operand": call("TANH", call("ADD", transpose(x(2, 3, 5, 7), *FIRST), x(2, 7, 3, 5))),
     }
     values |= {**permutable(), "softmaxes": softmaxes(), "halves": halves()}
-    cases = [Case("TRANSPOSE", f"around {name}", value) for name, value in values.items()]
-    assert problems(cases, way, tmp_path) == {}
+    assert_values(values, way, tmp_path)
 
 
 def test_events_name_operators_of_one_origin_in_the_same_order_each_time() -> None:

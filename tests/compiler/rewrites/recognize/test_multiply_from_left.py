@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from agreement import problems
-from cases import Case
+from agreement import assert_values
 from cases.convolutions import conv, window
 from devices import Way
 from graphs import Value, call, transpose, w, x
@@ -81,8 +80,7 @@ def test_a_window_of_several_pixels_is_no_layer() -> None:
 
 
 def test_numbers_agree(way: Way, tmp_path: Path) -> None:
-    cases = [Case("CONV_2D", f"mixing pixels: {name}", value) for name, value in VALUES.items()]
-    assert problems(cases, way, tmp_path) == {}
+    assert_values(VALUES, way, tmp_path)
 
 
 TO_PIXELS, TO_CHANNELS = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -121,5 +119,4 @@ def test_channels_that_fill_slices_are_moved() -> None:
 def test_talking_heads_agree_with_litert(
     between: tuple[str, ...], way: Way, tmp_path: Path
 ) -> None:
-    found = problems([Case("heads", str(between), talking_heads(3, *between))], way, tmp_path)
-    assert not found, found
+    assert_values({"heads": talking_heads(3, *between)}, way, tmp_path)
