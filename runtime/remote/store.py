@@ -267,5 +267,5 @@ class Store:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    # Those of aiohttp have a message beside a status and a URL; that of too many redirects is empty.
+    # Those of aiohttp have a message beside status and URL; that of too many redirects is empty.
     return str(getattr(error, "message", error)) or type(error).__name__
