@@ -25,33 +25,41 @@ class Example:
 def _instruction(
     lanes: int,
     assembler: str,
-    declared: str,
-    called: str,
     words: tuple[int, ...],
     result: int,
     register: str = "v",
+    declared: str = "",
+    called: str = "",
 ) -> Example:
     """An instruction that makes a vector of two, or of three of which it replaces the first.
 
-    PoCL's compiler takes `assembler`; compilers by way of SPIR have none, but LLVM's function for
-    the instruction, which is declared and called. Each vector holds one of `words` in all lanes.
+    PoCL's compiler takes `assembler`; compilers by way of SPIR have none, but for x86's
+    instructions LLVM's functions, which are `declared` and `called`. Each vector holds one of
+    `words` in all lanes.
     """
     ints = f"int{lanes}"
-    source = f"""
+    statement = (
+        f'__asm__("{assembler}" : "+{register}"(sum) : "{register}"(first), "{register}"(second));'
+    )
+    if declared:
+        declared = f"""
 typedef uchar uchar{4 * lanes} __attribute__((ext_vector_type({4 * lanes})));
 typedef short short{2 * lanes} __attribute__((ext_vector_type({2 * lanes})));
 #ifndef __x86_64__
 {declared}
 #endif
-
+"""
+        statement = f"""
+#ifdef __x86_64__
+  {statement}
+#else
+  sum = __builtin_astype({called}, {ints});
+#endif"""
+    source = f"""{declared}
 static __attribute__((noinline, min_vector_width({32 * lanes})))
 void item(__global const {ints} *x, __global {ints} *y) {{
   {ints} sum = x[0], first = x[1], second = x[2];
-#ifdef __x86_64__
-  __asm__("{assembler}" : "+{register}"(sum) : "{register}"(first), "{register}"(second));
-#else
-  sum = __builtin_astype({called}, {ints});
-#endif
+  {statement}
   y[0] = sum;
 }}
 
@@ -67,33 +75,43 @@ def _word(*numbers: int) -> int:
     return int.from_bytes(content, "little", signed=True)
 
 
+_FOUR = (7, _word(1, 2, 3, 255), _word(-1, 127, -128, -128))
+_SIGNED = (7, _word(1, 2, 3, -1), _word(-1, 127, -128, -128))
+
+
 def _products_of_four(lanes: int, assembler: str, register: str = "v") -> Example:
-    """Sums of four products of a byte without a sign and one with a sign."""
+    """Sums of four products of a byte without a sign and one with a sign, on x86."""
     ints, uchars = f"int{lanes}", f"uchar{4 * lanes}"
     return _instruction(
         lanes,
         f"{assembler} %2, %1, %0",
+        _FOUR,
+        7 - 1 + 2 * 127 - 3 * 128 - 255 * 128,
+        register,
         f"{ints} vpdpbusd({ints} sum, {uchars} bytes, {uchars} weights) "
         f'__asm("llvm.x86.avx512.vpdpbusd.{32 * lanes}");',
         f"vpdpbusd(sum, __builtin_astype(first, {uchars}), __builtin_astype(second, {uchars}))",
-        (7, _word(1, 2, 3, 255), _word(-1, 127, -128, -128)),
-        7 - 1 + 2 * 127 - 3 * 128 - 255 * 128,
-        register,
     )
 
 
 def _products_of_two(lanes: int, function: str, register: str = "v") -> Example:
-    """Sums of two products of 16 bits."""
+    """Sums of two products of 16 bits, on x86."""
     ints, shorts = f"int{lanes}", f"short{2 * lanes}"
     return _instruction(
         lanes,
         "vpmaddwd %2, %1, %0",
-        f'{ints} vpmaddwd({shorts} a, {shorts} b) __asm("llvm.x86.{function}");',
-        f"vpmaddwd(__builtin_astype(first, {shorts}), __builtin_astype(second, {shorts}))",
         (7, _word(2, 255), _word(127, -128)),
         2 * 127 - 255 * 128,
         register,
+        f'{ints} vpmaddwd({shorts} a, {shorts} b) __asm("llvm.x86.{function}");',
+        f"vpmaddwd(__builtin_astype(first, {shorts}), __builtin_astype(second, {shorts}))",
     )
+
+
+def _products_on_arm(extension: str, name: str, words: tuple[int, ...], result: int) -> Example:
+    """Sums of four products of two bytes, one or both with a sign, on Arm."""
+    text = f".arch_extension {extension}\\n{name} %0.4s, %1.16b, %2.16b"
+    return _instruction(4, text, words, result, "w")
 
 
 _NANOSLEEP = """
@@ -111,15 +129,17 @@ EXAMPLES: Mapping[str, Example] = {
     "avx512vbmi": _instruction(
         16,
         "vpermi2b %2, %1, %0",
-        "uchar64 vpermi2b(uchar64 first, uchar64 places, uchar64 second)\n"
-        '    __asm("llvm.x86.avx512.vpermi2var.qi.512");',
-        "vpermi2b(__builtin_astype(first, uchar64), __builtin_astype(sum, uchar64), "
-        "__builtin_astype(second, uchar64))",
         (_word(0, 3, 64, 67), _word(7, 8, 9, 10), _word(20, 21, 22, 23)),
         _word(7, 10, 20, 23),
+        declared="uchar64 vpermi2b(uchar64 first, uchar64 places, uchar64 second)\n"
+        '    __asm("llvm.x86.avx512.vpermi2var.qi.512");',
+        called="vpermi2b(__builtin_astype(first, uchar64), __builtin_astype(sum, uchar64), "
+        "__builtin_astype(second, uchar64))",
     ),
     "avx_vnni": _products_of_four(8, "%{vex%} vpdpbusd", "x"),
     "avx2": _products_of_two(8, "avx2.pmadd.wd", "x"),
+    "i8mm": _products_on_arm("i8mm", "usdot", _FOUR, 7 - 1 + 2 * 127 - 3 * 128 - 255 * 128),
+    "asimddp": _products_on_arm("dotprod", "sdot", _SIGNED, 7 - 1 + 2 * 127 - 3 * 128 + 128),
     "nanosleep": Example(lanes=0, source=_NANOSLEEP, words=(1000,), results=(0,)),
 }
 

@@ -474,7 +474,8 @@ static int build(opencl_session *session) {
   static const char *const instructions[][2] = {
       {"avx512_vnni", " -D AVX512_VNNI"}, {"avx512bw", " -D AVX512BW"},
       {"avx512vbmi", " -D AVX512VBMI"},   {"avx_vnni", " -D AVX_VNNI"},
-      {"avx2", " -D AVX2"}};
+      {"avx2", " -D AVX2"},               {"i8mm", " -D I8MM"},
+      {"asimddp", " -D ASIMDDP"}};
   char options[512];
   size_t i;
   snprintf(options, sizeof options, "%s", session->shared.schedule->options);

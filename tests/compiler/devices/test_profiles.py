@@ -45,6 +45,11 @@ def device(**said: Any) -> DeviceInfo:
             "cpu_avx2_bytes",
             "target opencl, type cpu, lanes 8, instruction avx2",
         ),
+        (
+            {"type": "cpu", "vector_width": 4, "instructions": ("asimddp",)},
+            "cpu_arm_bytes",
+            "target opencl, type cpu, lanes 4, instruction asimddp",
+        ),
         ({"vendor": "NVIDIA Corporation"}, "nvidia", "type gpu, vendor nvidia"),
         (
             {"extensions": ("cl_khr_fp16", "cl_nv_device_attribute_query")},

@@ -73,6 +73,7 @@ def built(made: Model, device: str = WIDE, target: TargetName = "opencl") -> Com
         (WIDE, ""),
         (NARROW, "avx_vnni"),
         (NARROW, "avx2"),
+        ("cpu_arm_bytes", "asimddp"),
         ("intel_xe", ""),
     ],
 )
