@@ -149,27 +149,31 @@ ROUNDING = {
 define_elementwise(ROUNDING)
 
 
-def _size(f: Any, a: Any, b: Any) -> Any:
-    """The distance of a row's least number to its greatest one, or of either to 0."""
-    return f.max(b, 0.0) - f.min(a, 0.0)
-
-
-def _row_scale(f: Any, a: Any, b: Any) -> Any:
-    size = _size(f, a, b)
+def range_scale(f: Any, low: Any, high: Any) -> Any:
+    """The scale of a row from its least number, which is at most 0, to its greatest, at least 0."""
+    size = high - low
     return f.if_positive(size, 255.0 / size, size + 1.0)
 
 
+def range_zero(f: Any, low: Any, high: Any, scale: Any) -> Any:
+    """Its zero point, at which less is cut off, at the least or at the greatest number."""
+    least, most = f.rounded(low * scale), f.rounded(high * scale)
+    error = (-128.0 + least) + (127.0 + most)
+    zero = f.round_even(f.if_positive(error, -128.0 - least, 127.0 - most))
+    return f.clamp(zero, -128.0, 127.0)
+
+
+def _row_scale(f: Any, a: Any, b: Any) -> Any:
+    return range_scale(f, f.min(a, 0.0), f.max(b, 0.0))
+
+
 def _row_step(f: Any, a: Any, b: Any) -> Any:
-    size = _size(f, a, b)
+    size = f.max(b, 0.0) - f.min(a, 0.0)
     return f.if_positive(size, size / 255.0, size + 1.0)
 
 
 def _row_zero(f: Any, a: Any, b: Any, c: Any) -> Any:
-    """The zero point at which less is cut off, at the least or at the greatest number."""
-    low, high = f.rounded(f.min(a, 0.0) * c), f.rounded(f.max(b, 0.0) * c)
-    error = (-128.0 + low) + (127.0 + high)
-    zero = f.round_even(f.if_positive(error, -128.0 - low, 127.0 - high))
-    return f.clamp(zero, -128.0, 127.0)
+    return range_zero(f, f.min(a, 0.0), f.max(b, 0.0), c)
 
 
 def _rounded_rows(f: Any, a: Any, b: Any, c: Any) -> Any:

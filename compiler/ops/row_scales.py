@@ -28,13 +28,11 @@ from .base.shapes import as_inferred
 from .base.storage import slice_count
 from .elementwise import ELEMENTWISE, flattens, rank_fits
 from .lines import LARGEST, SMALLEST, SQUARES, SUM, Lines, axes_of_rows
-from .rounding import ROW_ROUNDING
+from .rounding import range_scale, range_zero
 
 ROW_SCALES = "tflgpu.row_scales"
 QUANTIZED_ROWS = "tflgpu.quantized_rows"
 ROUNDING = ("tflgpu.round_rows", "tflgpu.quantize_rows")
-
-_SCALE, _ZERO = ROW_ROUNDING["tflgpu.row_scale"], ROW_ROUNDING["tflgpu.row_zero"]
 
 
 def infer(op: Op) -> list[Shape]:
@@ -42,15 +40,15 @@ def infer(op: Op) -> list[Shape]:
 
 
 def reference(op: Op, x: Array) -> Sequence[Array]:
-    low, high = (np.asarray(f(x, -1, keepdims=True)) for f in (np.min, np.max))
-    scale = _SCALE.formula(numpy_functions, low, high)
-    return scale, _ZERO.formula(numpy_functions, low, high, scale)
+    low, high = (np.asarray(f(x, -1, keepdims=True, initial=0)) for f in (np.min, np.max))
+    scale = range_scale(numpy_functions, low, high)
+    return scale, range_zero(numpy_functions, low, high, scale)
 
 
 def lines(op: Op) -> Lines:
     """Rows of an operator, with the formulas of what they are scaled by."""
     variables = {
-        **{"scale_of": _SCALE.formula, "zero_of": _ZERO.formula},
+        **{"scale_of": range_scale, "zero_of": range_zero},
         **{"smallest": replace(SMALLEST, start=0.0), "largest": replace(LARGEST, start=0.0)},
     }
     return Lines(op, "reduce/row_scales.jinja", variables, 2 * op.operand(0).elements)

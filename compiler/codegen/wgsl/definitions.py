@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add, and_, floordiv, mod, mul, rshift
 
-from ...language.expression import Expression, Name
+from ...language.expression import Expression, Name, Number, Operation
+from ...language.primary import Numeral
 from ...language.statement import Assign, Declare, Evaluate, Statements
 
 
@@ -51,6 +53,10 @@ def within(node: Expression) -> Iterator[Expression]:
         yield from within(part)
 
 
+# The operators whose results are known where both operands are numbers of at least 0.
+_RESULTS = {"+": add, "*": mul, "/": floordiv, "%": mod, "&": and_, ">>": rshift}
+
+
 def replaced(node: Expression, by: Mapping[str, Expression]) -> Expression:
     """An expression of a definition with other expressions for names."""
     if isinstance(node, Name):
@@ -59,4 +65,17 @@ def replaced(node: Expression, by: Mapping[str, Expression]) -> Expression:
     made.parts = tuple(
         [replaced(part, by) if isinstance(part, Expression) else part for part in node.parts]
     )
+    if isinstance(made, Operation) and made.parts[0] in _RESULTS:
+        left, right = made.operands
+        first, second = _number(left), _number(right, "u")
+        if first is not None and second is not None:
+            return Number(_RESULTS[made.parts[0]](first, second))
     return made
+
+
+def _number(node: Expression, suffix: str = "") -> int | None:
+    """A number of at least 0, which may have a suffix, such as 2u; None for anything else."""
+    if isinstance(node, Numeral):
+        text = node.text.removesuffix(suffix)
+        return int(text) if text.isdecimal() else None
+    return node.value if node.value is not None and node.value >= 0 else None
