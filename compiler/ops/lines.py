@@ -54,6 +54,7 @@ class Fold:
     # The intrinsics with which a sub-group does it with numbers and with slices; "" for none.
     by_sub_group: tuple[str, str] = ("", "")
     join: Formula | None = None  # The formula of two totals, if it is not `add`.
+    once: bool = True  # Whether `add` computes with the value once, so that it needs no variable.
 
     @property
     def joined(self) -> Formula:
@@ -61,7 +62,7 @@ class Fold:
 
 
 SUM = Fold(0.0, lambda f, total, v: total + v, "sum_lanes", ("sub_group_sum", "sub_group_sums"))
-SQUARES = replace(SUM, add=lambda f, total, v: total + v * v, join=SUM.add)
+SQUARES = replace(SUM, add=lambda f, total, v: total + v * v, join=SUM.add, once=False)
 LARGEST = Fold(-inf, lambda f, total, v: f.max(total, v), "max_lanes", ("sub_group_max", ""))
 SMALLEST = Fold(inf, lambda f, total, v: f.min(total, v), "min_lanes")
 

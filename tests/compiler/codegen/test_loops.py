@@ -89,7 +89,7 @@ def test_a_work_item_with_a_single_round_has_no_loop() -> None:
     def mean(size: int) -> str:
         return printed(call("MEAN", x(3, size), number(1, "int32"), **ALONG_ROWS))
 
-    assert "float v = x[gy * 64 + gx];" in mean(64)
+    assert "total += x[gy * 64 + gx];" in mean(64)
     assert "for (int i1 = gx; i1 < 96; i1 += 64)" in mean(96)
     assert "for (int stride = 32; stride > 0; stride /= 2) {" in mean(64)
 
