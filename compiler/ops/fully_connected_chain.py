@@ -176,7 +176,7 @@ def _build(op: Op, target: Target) -> Launch:
             "keeps_input": _keeps_input(op, target),
             "rows": rows,
             "seat_rows": seat_rows,
-            "team": items,
+            "group_items": items,
         },
         group=(items, 1, 1),
         flatten=True,

@@ -87,25 +87,29 @@ class Lines:
         return self.within or self.op.operand(0).shape
 
     def by_slices(
-        self, target: Target, axes: Collection[int], *, team: int = 0, flatten: bool = False
+        self, target: Target, axes: Collection[int], *, group_items: int = 0, flatten: bool = False
     ) -> Launch:
         """Along axes of (batch, height, width, channels), slice by slice.
 
-        The work-items of a team, if any, share the outermost of them. The team, or `flatten`, makes
+        `group_items` work-items share the outermost of them, if not 0. These, or `flatten`, make
         height and width one axis.
         """
-        flatten = flatten or team > 0
+        flatten = flatten or group_items > 0
         batch, height, width, channels = bhwc(self.shape)
         height, width = (1, height * width) if flatten else (height, width)
         sizes = (batch, height, width, slice_count(channels, target))
         batch, height, width, slices = (1 if i in axes else size for i, size in enumerate(sizes))
-        grid = (team, width, batch * slices) if team else (width, height, batch * slices)
-        variables = {"walked": axes, "seats": seats(max(team, 1), target)}
-        launch = self._launch("reduce/slices.jinja", "", grid, team, variables)
+        grid = (
+            (group_items, width, batch * slices) if group_items else (width, height, batch * slices)
+        )
+        variables = {"walked": axes, "seats": seats(max(group_items, 1), target)}
+        launch = self._launch("reduce/slices.jinja", "", grid, group_items, variables)
         return replace(launch, flatten=flatten)
 
-    def by_elements(self, axes: Collection[int], *, team: int = 0, hold: bool = False) -> Launch:
-        """Along any axes, element by element; the work-items of a team, if any, share the last.
+    def by_elements(
+        self, axes: Collection[int], *, group_items: int = 0, hold: bool = False
+    ) -> Launch:
+        """Along any axes, element by element; the work-items of a group, if any, share the last.
 
         With `hold`, what is made of the values of a short line is held in registers.
         """
@@ -114,8 +118,8 @@ class Lines:
         count = prod(self.shape) // max(lines, 1)
         held = hold and len(walked) == 1 and 1 < count <= SHORT_LINE
         variables = {"shape": shape, "walked": walked, "lines": lines, "held": held}
-        grid = (team, lines, 1) if team else linear_grid(lines)
-        return self._launch("reduce/elements.jinja", "_linear", grid, team, variables)
+        grid = (group_items, lines, 1) if group_items else linear_grid(lines)
+        return self._launch("reduce/elements.jinja", "_linear", grid, group_items, variables)
 
     def by_rows(self, axes: int = 1, *, hold: bool = False) -> Launch:
         """Along the last axes, slice by slice, and element by element over the rest.
@@ -143,7 +147,7 @@ class Lines:
         return self._launch("reduce/columns.jinja", "_columns", linear_grid(lines), 0, variables)
 
     def _launch(
-        self, walk: str, variant: str, grid: Grid, team: int, variables: Mapping[str, Any]
+        self, walk: str, variant: str, grid: Grid, group_items: int, variables: Mapping[str, Any]
     ) -> Launch:
         return Launch(
             self.template,
@@ -152,15 +156,15 @@ class Lines:
             {"y": self.op.output},
             variables={
                 "walk": walk,
-                "team": max(team, 1),
-                "seats": max(team, 1),
+                "group_items": max(group_items, 1),
+                "seats": max(group_items, 1),
                 "lanes_first": self.lanes_first,
                 "held": False,
                 **variables,
                 **self.variables,
             },
-            variant="_group" * (team > 1) + variant,
-            group=(team, 1, 1) if team else None,
+            variant="_group" * (group_items > 1) + variant,
+            group=(group_items, 1, 1) if group_items else None,
             flops=self.flops,
         )
 
@@ -211,23 +215,23 @@ def group_size(parts: int, target: Target) -> int:
     return power_of_two(1 if target.on_processor else min(parts, target.device.max_group))
 
 
-def team_size(parts: int, target: Target) -> int:
-    """The work-items of a team that reduces so many slices.
+def slice_group_size(parts: int, target: Target) -> int:
+    """The work-items of a group that reduces so many slices.
 
     Where they take turns to join their totals, they are so few that each adds up `A_BARRIER` times
     as many slices as there are barriers.
     """
-    team = group_size(parts, target)
+    group_items = group_size(parts, target)
     if target.language.clears_local_memory:
-        while team > 1 and parts < A_BARRIER * team * _barriers(team, target):
-            team //= 2
-    return team
+        while group_items > 1 and parts < A_BARRIER * group_items * _barriers(group_items, target):
+            group_items //= 2
+    return group_items
 
 
-def _barriers(team: int, target: Target) -> int:
-    """How often a team waits: for each turn, and for each time that its totals are halved."""
-    at_once = seats(team, target)
-    return team // at_once + at_once.bit_length() - 1
+def _barriers(group_items: int, target: Target) -> int:
+    """How often a group waits: for each turn, and for each time that its totals are halved."""
+    at_once = seats(group_items, target)
+    return group_items // at_once + at_once.bit_length() - 1
 
 
 def power_of_two(most: int) -> int:

@@ -109,15 +109,15 @@ def _sliced(op: Op, target: Target) -> Launch:
     pixels, slices = rows * columns, slice_count(channels, target)
     over_pixels, over_channels = any(_reduced(op)[1:3]), _reduced(op)[3]
     axes = {*((1, 2) if over_pixels else ()), *((3,) if over_channels else ())}
-    team = 0
+    group_items = 0
     if over_pixels:
-        team = group_size(pixels, target)
+        group_items = group_size(pixels, target)
     elif over_channels and too_few_parts(slices, batch * pixels, target) is None:
-        team = group_size(slices, target)
-    return _lines(op).by_slices(target, axes, team=team, flatten=True)
+        group_items = group_size(slices, target)
+    return _lines(op).by_slices(target, axes, group_items=group_items, flatten=True)
 
 
-def _rows_of_teams(op: Op, target: Target) -> str | None:
+def _rows_of_groups(op: Op, target: Target) -> str | None:
     shape, reduced = merged(shape_normalized(op), _axes(op))
     if reduced != {len(shape) - 1}:
         return "the mean is not over rows"
@@ -130,7 +130,7 @@ def _rows_of_teams(op: Op, target: Target) -> str | None:
 def _linear_group(op: Op, target: Target) -> Launch:
     """A work-group per mean, over rows."""
     columns = merged(shape_normalized(op), _axes(op))[0][-1]
-    return _lines(op).by_elements(_axes(op), team=group_size(columns, target))
+    return _lines(op).by_elements(_axes(op), group_items=group_size(columns, target))
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
@@ -164,7 +164,7 @@ def _few_channels(op: Op, target: Target) -> str | None:
     if not op.attrs["centered"]:
         return "no mean is subtracted"
     if not target.on_processor:
-        return "work-items of a team normalize images"
+        return "work-items of a group normalize images"
     *_, groups, size = sizes
     together = lcm(size, target.lanes)
     if groups * size % together or together > MOST_SLICES * target.lanes:
@@ -239,7 +239,7 @@ IMPLEMENTATIONS = (
     Implementation("normalization", _sliced, _whole_images),
     row_major("normalization_rows", _rows, _long_rows),
     row_major("normalization_groups", _groups, _few_channels_of_rows),
-    row_major("normalization_group_linear", _linear_group, _rows_of_teams),
+    row_major("normalization_group_linear", _linear_group, _rows_of_groups),
     row_major("normalization_linear", lambda op, _: _lines(op).by_elements(_axes(op))),
 )
 

@@ -16,7 +16,7 @@ from .base.launch import Launch
 from .base.shapes import same_as_first
 from .base.storage import slice_count
 from .elementwise import flattens
-from .lines import SUM, seats, team_size
+from .lines import SUM, seats, slice_group_size
 from .normalization import pixel_groups
 
 STATISTICS = "tflgpu.pixel_statistics"
@@ -25,13 +25,13 @@ NORMALIZE = "tflgpu.normalize_pixels"
 # How many pixels are a part on processors, at most: 16 KB, which stay in the first cache.
 MOST_PIXELS = 256
 
-ALONE = 16  # Statistics that each work-item of a team joins by itself, at most.
+ALONE = 16  # Statistics that each work-item of a group joins by itself, at most.
 
 
 def parts_of(pixels: int, slices: int, target: Target) -> int:
     """How many parts of equal size keep the device busy, and those of processors in its cache."""
-    team = team_size(pixels, target)
-    wanted = -(-target.device.work_items // (slices * team))
+    group_items = slice_group_size(pixels, target)
+    wanted = -(-target.device.work_items // (slices * group_items))
     if target.on_processor:
         wanted = max(wanted, -(-pixels // MOST_PIXELS))
     return _divisor(pixels, wanted)
@@ -51,13 +51,18 @@ def _launch(op: Op, target: Target, template: str, parts: int) -> Launch:
     """A work-group takes a part of the pixels of a slice."""
     batch, *_, channels = op.operand(0).shape
     pixels = op.operand(0).elements // (batch * channels) // parts
-    team = team_size(pixels, target)
+    group_items = slice_group_size(pixels, target)
     return Launch.of(
         op,
         template,
-        (team, parts, batch * slice_count(channels, target)),
-        variables={"team": team, "seats": seats(team, target), "pixels": pixels, "sum": SUM},
-        group=(team, 1, 1),
+        (group_items, parts, batch * slice_count(channels, target)),
+        variables={
+            "group_items": group_items,
+            "seats": seats(group_items, target),
+            "pixels": pixels,
+            "sum": SUM,
+        },
+        group=(group_items, 1, 1),
         flatten=True,
         flops=4 * op.operand(0).elements,
     )
@@ -72,8 +77,8 @@ def _normalize(op: Op, target: Target) -> Launch:
     assert sizes is not None
     batches, pixels, groups, size = sizes
     slices = batches * slice_count(groups * size, target)
-    team = team_size(pixels, target)
-    parts = _divisor(pixels, -(-target.device.work_items // (slices * team)))
+    group_items = slice_group_size(pixels, target)
+    parts = _divisor(pixels, -(-target.device.work_items // (slices * group_items)))
     launch = _launch(op, target, "reduce/normalize_pixels.jinja", parts)
     own = {
         "size": size,

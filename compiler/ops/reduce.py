@@ -24,7 +24,7 @@ from .lines import (
     group_size,
     merged,
     several,
-    team_size,
+    slice_group_size,
     too_few_parts,
 )
 from .row_slices import no_long_rows, no_row_slices
@@ -250,12 +250,14 @@ def _sliced(op: Op, target: Target) -> Launch:
 
 def _grouped(op: Op, target: Target) -> Launch:
     _, height, width, _ = bhwc(op.operand(0).shape)
-    return _lines(op).by_slices(target, {1, 2}, team=team_size(height * width, target))
+    return _lines(op).by_slices(
+        target, {1, 2}, group_items=slice_group_size(height * width, target)
+    )
 
 
 def _grouped_rows(op: Op, target: Target) -> Launch:
     _, count = _rows(op)
-    return _lines(op).by_elements(axes(op), team=group_size(count, target))
+    return _lines(op).by_elements(axes(op), group_items=group_size(count, target))
 
 
 def _by_rows(op: Op, target: Target) -> Launch:

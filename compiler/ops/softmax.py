@@ -89,7 +89,7 @@ def _sliced(op: Op, target: Target) -> Launch:
 
 def _sliced_group(op: Op, target: Target) -> Launch:
     items = group_size(op.output.shape[-1] // target.lanes, target)
-    return _lines(op).by_slices(target, {3}, team=items)
+    return _lines(op).by_slices(target, {3}, group_items=items)
 
 
 def _linear(op: Op, target: Target) -> Launch:
@@ -99,7 +99,7 @@ def _linear(op: Op, target: Target) -> Launch:
 
 def _linear_group(op: Op, target: Target) -> Launch:
     items = group_size(op.output.shape[-1] // target.lanes, target)
-    return _lines(op).by_elements({softmax_axis(op)}, team=items)
+    return _lines(op).by_elements({softmax_axis(op)}, group_items=items)
 
 
 def _columns(op: Op, target: Target) -> Launch:

@@ -16,7 +16,7 @@ from ...ops.normalization_steps import NORMALIZE, STATISTICS, parts_of
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
-# Slices for each work-item of a team on a GPU, at most, if teams leave work-items idle.
+# Slices for each work-item of a group on a GPU, at most, if groups leave work-items idle.
 MOST_SLICES = 128
 
 MOST_ELEMENTS = 1 << 14  # Elements for each work-item of a processor, at most, if there are few.
@@ -47,9 +47,12 @@ def _fast_enough(
         return None
     slices = slice_count(groups * size, target)
     results, each = (batches, slices) if size > 1 else (batches * slices, 1)
-    team = group_size(pixels, target)
-    busy = team * results >= target.device.work_items or pixels * each <= MOST_SLICES * team
-    return f"{results} teams of {team} work-items normalize it fast" if busy else None
+    group_items = group_size(pixels, target)
+    busy = (
+        group_items * results >= target.device.work_items
+        or pixels * each <= MOST_SLICES * group_items
+    )
+    return f"{results} work-groups of {group_items} work-items normalize it fast" if busy else None
 
 
 def _split(graph: Graph, op: Op, target: Target) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tflgpu.compiler.codegen import kept_templates
 from tflgpu.compiler.codegen.environment import environment
 
-NAMES = ("move/concat.jinja", "reduce/team.jinja")
+NAMES = ("move/concat.jinja", "reduce/join_totals.jinja")
 
 
 @pytest.fixture

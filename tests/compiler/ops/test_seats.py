@@ -56,9 +56,9 @@ def test_little_local_memory_is_cleared(name: str, target: TargetName, floats: i
 
 
 @pytest.mark.parametrize(
-    ("target", "teams", "parts"), [("wgsl", [4, 16, 128], 8), ("glsl", [32, 128, 128], 16)]
+    ("target", "sizes", "parts"), [("wgsl", [4, 16, 128], 8), ("glsl", [32, 128, 128], 16)]
 )
-def test_they_add_up_more_than_they_wait(target: TargetName, teams: list[int], parts: int) -> None:
+def test_they_add_up_more_than_they_wait(target: TargetName, sizes: list[int], parts: int) -> None:
     """Means over 7 x 7, 14 x 14 and 112 x 112 pixels, and a layer of 576 inputs."""
     images = [mean(1, size, size, 240) for size in (7, 14, 112)]
     layer = call("FULLY_CONNECTED", x(1, 576), w(1024, 576))
@@ -67,4 +67,4 @@ def test_they_add_up_more_than_they_wait(target: TargetName, teams: list[int], p
     groups = [plan.kernels[each.kernel] for each in plan.dispatches]
     reductions = [each.group[0] for each in groups if each.name.startswith("reduce_group")]
     (shared,) = (each.group[1] for each in groups if each.name.startswith("split_sums"))
-    assert (sorted(reductions), shared) == (teams, parts)
+    assert (sorted(reductions), shared) == (sizes, parts)

@@ -45,8 +45,8 @@ def test_parts_keep_the_device_busy_and_the_cache_of_a_processor() -> None:
     [
         (of_image(1, 9, 11, 32), "cpu_avx512", "1 work-items normalize it fast"),
         (of_image(4, 64, 64, 32), "cpu_avx512", "4 work-items normalize it fast"),
-        (of_image(1, 9, 11, 32), "gpu", "1 teams of 64 work-items normalize it fast"),
-        (of_image(1, 64, 64, 512, axes=(1, 2)), "gpu", "128 teams of 128 work-items"),
+        (of_image(1, 9, 11, 32), "gpu", "1 work-groups of 64 work-items normalize it fast"),
+        (of_image(1, 64, 64, 512, axes=(1, 2)), "gpu", "128 work-groups of 128 work-items"),
         (root_mean_square(x(1, 64, 64, 32), (1, 2), w(32), w(32)), "gpu", "no mean is subtracted"),
     ],
     ids=["few pixels", "pictures", "few pixels on a GPU", "many channels", "no mean"],
