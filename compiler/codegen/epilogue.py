@@ -5,7 +5,7 @@ from typing import Protocol
 
 from ..ir import Op, Tensor
 from ..language.expression import Expression, Name
-from ..language.primary import Call, Element
+from ..language.primary import Call, Element, Member
 from ..language.statement import Declare, Statement, Statements, assignment
 from ..language.types import INT, INTS
 from ..ops.base.storage import kernel_dtype
@@ -152,8 +152,8 @@ class Chain:
 
 
 def _is_read(value: Expression) -> bool:
-    """Whether it is a variable, an element, or a conversion of one, which operators can read."""
-    if isinstance(value, Call):
+    """Whether it is a variable, a part of one, or a conversion, which operators can read."""
+    if isinstance(value, Call | Member):
         return len(value.operands) == 1 and _is_read(value.operands[0])
     return isinstance(value, Name) or (
         isinstance(value, Element) and isinstance(value.parts[0], Name)

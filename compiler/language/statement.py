@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -89,7 +90,7 @@ class If:
 class Copy:
     """Statements that stand where a loop, or a condition, is not needed.
 
-    Braces are around them only if they declare what is declared beside them, or around them.
+    Braces are around them only if they declare what others beside them declare, or is around them.
     """
 
     body: Statements
@@ -185,13 +186,18 @@ def _flat(
     if len(items) == 1 and isinstance(items[0], Copy):
         return _flat(items[0].body.items, visible)
     declared = frozenset(item.name for item in items if isinstance(item, Declare))
+    around = visible | declared
+    copies = {
+        i: _flat(each.body.items, around) for i, each in enumerate(items) if isinstance(each, Copy)
+    }
+    counts = Counter(name for _, names in copies.values() for name in names)
     flat: list[Statement] = []
-    for item in items:
+    for number, item in enumerate(items):
         if not isinstance(item, Copy):
             flat.append(_narrowed(item) if isinstance(item, If) else item)
             continue
-        inner, names = _flat(item.body.items, visible | declared)
-        if (names and item.repeated) or names & (declared | visible):
+        inner, names = copies[number]
+        if (names and item.repeated) or names & around or any(counts[name] > 1 for name in names):
             flat.append(item)
         else:
             declared |= names

@@ -81,13 +81,8 @@ def test_neighbours_under_one_condition_are_joined() -> None:
     first, second = Declare("int", "i", value=GX), Declare("int", "i", value=AT)
     both = [If(GX < 1, body(USE), body()), If(GX < 1, body(Assign(A, "=", AT)), body())]
     assert text(*both) == "  if (gx < 1) {\n    y[0] = v;\n    a = at;\n  }"
-    again = [If(GX < 1, body(each), body()) for each in (first, second)]
-    assert text(*again).split("\n")[1:-1] == [
-        "    int i = gx;",
-        "    {",
-        "      int i = at;",
-        "    }",
-    ]
+    again = text(*(If(GX < 1, body(each), body()) for each in (first, second)))
+    assert again.count("if") == 1 and again.count("    {\n      int i") == 2
     apart = [If(changes, body(USE), body()), If(changes, body(USE), body())]
     assert text(*apart).count("if") == text(both[0], USE, both[1]).count("if") == 2
 
@@ -117,7 +112,7 @@ def test_a_copy_has_braces_only_where_names_meet() -> None:
     alone = "  float8 v = x[0];\n  y[0] = v;"
     assert text(Copy(body(V, USE))) == alone
     assert text(Copy(body(Copy(body(V, USE))))) == alone
-    assert text(Copy(body(V, USE)), Copy(body(V, USE))).count("{") == 1
+    assert text(Copy(body(V, USE)), Copy(body(V, USE))).count("{") == 2
     assert text(Copy(body(V, USE)), V, USE).startswith("  {\n    float8 v")
     assert text(Copy(body(USE)), V, USE).count("{") == 0
     apart = Copy(body(Copy(body(V, USE)), USE))
