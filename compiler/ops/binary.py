@@ -34,19 +34,19 @@ def _bitwise(formula: Formula) -> Elementwise:
 
 def _modulus(f: Any, a: Any, b: Any) -> Any:
     """Of integers, with the sign of the divisor."""
-    return f.remainder_of(f.remainder_of(a, b) + b, b)
+    return f.int_remainder(f.int_remainder(a, b) + b, b)
 
 
 BINARY = {
     "ADD": _arithmetic(lambda f, a, b: a + b, versions=6, neutral=0.0),
     "ATAN2": Elementwise(
-        lambda f, a, b: f.angle_of(a, b),
+        lambda f, a, b: f.atan2_nan(a, b),
         note="broadcasts; LiteRT takes the shape of the first operand for both",
     ),
     "BITWISE_XOR": _bitwise(lambda f, a, b: f.bit_xor(a, b)),
     "DIV": Elementwise(
         lambda f, a, b: a / b,
-        integer=lambda f, a, b: f.quotient_of(a, b),
+        integer=lambda f, a, b: f.int_quotient(a, b),
         dtypes=_ARITHMETIC,
         versions=2,
         cheap=True,
@@ -54,7 +54,7 @@ BINARY = {
     ),
     "FLOOR_DIV": Elementwise(
         lambda f, a, b: f.floor_div(a, b),
-        integer=lambda f, a, b: f.quotient_of(a - _modulus(f, a, b), b),
+        integer=lambda f, a, b: f.int_quotient(a - _modulus(f, a, b), b),
         dtypes=_ARITHMETIC,
         versions=3,
     ),

@@ -23,7 +23,7 @@ sign, sin, sqrt, tanh = np.sign, np.sin, np.sqrt, np.tanh
 max, min, clamp, limit, at_least = np.maximum, np.minimum, np.clip, np.clip, np.maximum
 equals, differs, select = np.equal, np.not_equal, np.where
 bit_and, bit_or, bit_xor = np.bitwise_and, np.bitwise_or, np.bitwise_xor
-angle_of, floor_mod, power, round_even = np.arctan2, np.mod, np.power, np.rint
+atan2_nan, floor_mod, power, round_even = np.arctan2, np.mod, np.power, np.rint
 _complement = np.vectorize(erfc, otypes=[np.float64])
 multiply_rounded_twice = fixed_point.multiply_rounded_twice
 divide_in_fixed_point = fixed_point.divide
@@ -41,7 +41,7 @@ def rounded(value: Array) -> Array:
     return value.astype(np.float32)
 
 
-def apart(value: Array) -> Array:
+def in_order(value: Array) -> Array:
     return value
 
 
@@ -95,14 +95,14 @@ def floor_div(a: Array, b: Array) -> Array:
     return np.floor(a.astype(np.float64) / b.astype(np.float64)).astype(a.dtype)
 
 
-def quotient_of(a: Array, b: Array) -> Array:
+def int_quotient(a: Array, b: Array) -> Array:
     """Rounded towards zero; 0 where b is 0."""
     quotients = np.abs(a) // np.where(b == 0, 1, np.abs(b))
     return np.asarray(np.where(b == 0, 0, quotients * np.sign(a) * np.sign(b)))
 
 
-def remainder_of(a: Array, b: Array) -> Array:
-    return np.asarray(a - b * quotient_of(a, b))
+def int_remainder(a: Array, b: Array) -> Array:
+    return np.asarray(a - b * int_quotient(a, b))
 
 
 def whole_power(a: Array, b: Array) -> Array:

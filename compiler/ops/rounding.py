@@ -53,7 +53,7 @@ def _rescaled(f: Any, a: Any, *, zero: Any, scale: Any, shift: Any, low: Any, hi
 
 def _quantized(f: Any, a: Any, *, inverse: Any, low: Any, high: Any) -> Any:
     """NaN becomes the greatest integer."""
-    return f.clamp(f.round_even(f.apart(f.nan_to(a, LARGE)) * inverse), low, high)
+    return f.clamp(f.round_even(f.in_order(f.nan_to(a, LARGE)) * inverse), low, high)
 
 
 def _quantized_to_int16(f: Any, a: Any, b: Any, *, inverse: Any, low: Any, high: Any) -> Any:
@@ -62,7 +62,7 @@ def _quantized_to_int16(f: Any, a: Any, b: Any, *, inverse: Any, low: Any, high:
     Where `b` is above 0, a / b is rounded with halves away from zero, none of which is a quotient
     just beside one: whole halves are counted.
     """
-    a = f.apart(f.nan_to(a, -LARGE))
+    a = f.in_order(f.nan_to(a, -LARGE))
     steps = f.floor((f.floor_div(f.max(a, -a), b * 0.5) + 1.0) * 0.5)
     integer = f.if_positive(b, f.if_positive(a, steps, -steps), f.round_even(a * inverse))
     known = f.clamp(integer, low, high)
@@ -89,7 +89,7 @@ ROUNDING = {
     ),
     "tflgpu.requantize_product": rounded(
         lambda f, a, b, *, scale, low, high: f.clamp(
-            f.round_even(f.apart(a * b) * scale), low, high
+            f.round_even(f.in_order(a * b) * scale), low, high
         )
     ),
     "tflgpu.requantize_sum": of_integers(
@@ -134,7 +134,7 @@ ROUNDING = {
     "tflgpu.rescale": rounded(_rescaled),
     "tflgpu.quantize": rounded(_quantized),
     "tflgpu.quantize_to_int16": rounded(_quantized_to_int16),
-    "tflgpu.dequantize": Elementwise(lambda f, a, *, scale: f.apart(a * scale)),
+    "tflgpu.dequantize": Elementwise(lambda f, a, *, scale: f.in_order(a * scale)),
     "tflgpu.multiply_add": Elementwise(lambda f, a, b, c: f.multiply_add(a, b, c)),
     "tflgpu.multiply_add_wide": Elementwise(lambda f, a, b, c, d: f.multiply_add_wide(a, b, c, d)),
     "tflgpu.add_exact": Elementwise(lambda f, a, b: a + b, range=_range_of_sum),

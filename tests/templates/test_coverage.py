@@ -35,7 +35,15 @@ SUB_GROUPS = {
 }
 BUILT_IN = {
     "opencl": {
-        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "add_wide", "in_bytes", "in_shorts"),
+        *(
+            "INFINITY",
+            "NAN",
+            "division_residual",
+            "upper_bits_of",
+            "add_wide",
+            "in_bytes",
+            "in_shorts",
+        ),
         *("from_bytes", "from_halves", "isnan", "isinf", "mod"),
         *PACKED,
         *MEDIUM,
@@ -46,8 +54,8 @@ BUILT_IN = {
         "uint8_numbers",
         "uint16_numbers",
         *(
-            "half_turned",
-            "half_turnedS",
+            "reduced_sine",
+            "reduced_sineS",
             "quick_cos",
             "quick_cosS",
             "quick_decay",
