@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
@@ -10,6 +11,7 @@ from dask import config
 from distributed import Client, Future
 from distributed.comm import resolve_address
 from distributed.security import Security
+from distributed.utils import silence_logging_cmgr
 from tornado.ioloop import IOLoop
 
 from ...runtime.cache.folder import fingerprint
@@ -30,8 +32,12 @@ PER_WORKER = 4
 
 @contextmanager
 def scheduled(scheduler: str) -> Iterator[Scheduled]:
-    """The workers of a scheduler, which must have this version of the compiler (WorkerError)."""
-    with config.set(SETTINGS), running_loop() as loop, _client(scheduler, loop) as client:
+    """The workers of a scheduler, which must have this version of the compiler (WorkerError).
+
+    What Dask logs of a scheduler that is lost, with a traceback, the errors say.
+    """
+    silent = silence_logging_cmgr(logging.CRITICAL)
+    with silent, config.set(SETTINGS), running_loop() as loop, _client(scheduler, loop) as client:
         yield Scheduled(Cluster(client, f"the scheduler at {scheduler}"))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 import subprocess
@@ -182,11 +183,17 @@ def test_a_loop_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
-def test_a_scheduler_that_is_lost(folder: Path, threads: Any, tmp_path: Path) -> None:
+def test_a_scheduler_that_is_lost(
+    folder: Path, threads: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error is all that is said: Dask logs nothing of it."""
+    handler = logging.StreamHandler()
+    monkeypatch.setattr(logging.getLogger("distributed"), "handlers", [handler])
     run = tflgpu.compile_many(
         [folder], tmp_path / "store", devices=DEVICES, scheduler=threads.scheduler_address
     )
     next(run)
+    assert handler.level == logging.CRITICAL
     threads.close()
     with pytest.raises(WorkerError, match=r"the scheduler at tcp://.* is gone; what was compiled"):
         list(run)
