@@ -8,9 +8,10 @@ bytes, conversions included, is searched for.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..ir import Graph, Op, Tensor
+from ..ir.connected import components
 from ..ops import OPS, Implementation
 from ..ops.base.storage import LINEAR, SLICED, stored_bytes
 from ..ops.base.view import View
@@ -66,28 +67,16 @@ def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target
     return costs.choice
 
 
-def _regions(graph: Graph, free: Iterable[Op]) -> list[list[Op]]:
+def _regions(graph: Graph, free: Sequence[Op]) -> Iterator[list[Op]]:
     """The connected components of the operators `free`."""
-    left = dict.fromkeys(free)
-    seen: set[Tensor] = set()
-    regions = []
-    while left:
-        region, open_ops = [], [next(iter(left))]
-        left.pop(open_ops[0])
-        while open_ops:
-            op = open_ops.pop()
-            region.append(op)
-            for tensor in (*op.reads, *op.outputs):
-                if tensor in seen:
-                    continue
-                seen.add(tensor)
-                producer = graph.producer(tensor)
-                for other in (*graph.consumers(tensor), *([producer] if producer else [])):
-                    if other in left:
-                        left.pop(other)
-                        open_ops.append(other)
-        regions.append(region)
-    return regions
+
+    def near(one: Op | Tensor) -> Sequence[Op | Tensor]:
+        if isinstance(one, Op):
+            return (*one.reads, *one.outputs)
+        return [*graph.consumers(one), *graph.producers([one])]
+
+    for group in components([*free, *(tensor for op in free for tensor in near(op))], near):
+        yield [one for one in group if isinstance(one, Op)]
 
 
 def _improve(region: list[Op], suited: Mapping[Op, Candidates], costs: _Costs) -> None:
