@@ -10,8 +10,9 @@ from ..target import Target
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch, linear_launch
 from .base.shapes import second_operand_axis
-from .base.storage import ANY, LINEAR
+from .base.storage import ANY, FLOATS, LINEAR
 from .elementwise import rank_fits
+from .lines import LONG_ROW
 
 
 def _infer_arg(op: Op) -> list[Shape]:
@@ -27,9 +28,25 @@ def _over_channels(op: Op, target: Target) -> str | None:
     return rank_fits(op, target)
 
 
-def _arg_of_slices(op: Op, target: Target) -> Launch:
+def _over_rows(op: Op, target: Target) -> str | None:
+    shape = op.operand(0).shape
+    if second_operand_axis(op) != len(shape) - 1 or op.operand(0).dtype not in FLOATS:
+        return "it is not over rows of floats"
+    if not target.on_processor:
+        return "work-items walk rows of their own, whose numbers lie far apart"
+    return f"{shape[-1]} numbers do not fill a slice" if shape[-1] < target.lanes else None
+
+
+def _arg_of_slices(op: Op, target: Target, row_major: bool = False) -> Launch:
     launch = _arg(op, target)
-    return replace(launch, template="reduce/arg_reduce_sliced.jinja", flatten=True)
+    variables = {**launch.variables, "row_major": row_major}
+    template = "reduce/arg_reduce_sliced.jinja"
+    return replace(launch, template=template, flatten=not row_major, variables=variables)
+
+
+def _arg_of_rows(op: Op, target: Target) -> Launch:
+    heavy = op.operand(0).shape[-1] >= LONG_ROW
+    return replace(_arg_of_slices(op, target, True), variant="_rows", heavy=heavy)
 
 
 def _arg(op: Op, target: Target) -> Launch:
@@ -59,6 +76,7 @@ def _reference_arg(op: Op, x: Array, *_: Array) -> Array:
 _NAN = "NaN is never found; in LiteRT it is at times, if it comes first along a short last axis"
 
 _ARG = (
+    Implementation("arg_reduce_sliced_rows", _arg_of_rows, _over_rows, LINEAR, LINEAR),
     row_major("arg_reduce", _arg),
     Implementation("arg_reduce_sliced", _arg_of_slices, _over_channels, writes=LINEAR),
 )

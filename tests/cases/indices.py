@@ -74,6 +74,10 @@ def searches() -> Iterator[Case]:
             shape = (2, 3, 5, 7)
             value = typed("int32", operator, x(*shape, draw="with ties"), _axis(axis), **output)
             yield Case(operator, f"axis {axis}", value)
+        for size in (32, 101):
+            rows = x(7, size, draw="with ties")
+            value = typed("int32", operator, rows, _axis(-1), **output)
+            yield Case(operator, f"of rows of {size}", value)
         value = typed("int64", operator, x(3, 37), _axis(-1), output_type="int64")
         yield Case(operator, "to int64", value)
         value = typed("int32", operator, xi(3, 37), _axis(0), **output)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from agreement import assert_litert, run
 from cases.convolutions import conv
-from graphs import call, ints, model, x
+from graphs import call, ints, model, number, typed, x
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
@@ -54,3 +54,12 @@ def test_slices_lie_within_the_row_whose_scale_they_give(columns: int, walk: str
     launch = OPS[ROW_SCALES].implementations[-1].build(op, Target(profile("cpu_avx512")))
     assert isinstance(launch, Launch)
     assert launch.variables["walk"] == f"reduce/{walk}.jinja"
+
+
+@pytest.mark.parametrize("operator", ["ARG_MAX", "ARG_MIN"])
+@pytest.mark.parametrize(("size", "kernel"), [(15, "arg_reduce"), (37, "arg_reduce_sliced_rows")])
+def test_places_in_rows_are_found_by_slices(operator: str, size: int, kernel: str) -> None:
+    value = typed("int32", operator, x(5, size), number(1, "int32"), output_type="int32")
+    options = Options(device="cpu_avx512", fallback="none")
+    plan = pipeline.build(model({"y": value}).content, options).plan
+    assert plan.kernels[0].file.endswith(f"_{kernel}.cl")
