@@ -75,8 +75,8 @@ def searches() -> Iterator[Case]:
             value = typed("int32", operator, x(*shape, draw="with ties"), _axis(axis), **output)
             yield Case(operator, f"axis {axis}", value)
         for size in (32, 101):
-            rows = x(7, size, draw="with ties")
-            value = typed("int32", operator, rows, _axis(-1), **output)
+            tied = x(7, size, draw="with ties")
+            value = typed("int32", operator, tied, _axis(-1), **output)
             yield Case(operator, f"of rows of {size}", value)
         value = typed("int64", operator, x(3, 37), _axis(-1), output_type="int64")
         yield Case(operator, "to int64", value)
