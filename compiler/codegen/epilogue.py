@@ -45,9 +45,10 @@ class Chain:
 
     def start(self, tensor: Tensor, value: Expression, typed: bool = False) -> None:
         """Start with a value that the kernel has computed; `typed` if it has the type that the
-        chain computes in, so that it may do without a variable.
+        chain computes in, so that it may do without a variable. One that was an integer is left
+        to the first operator.
         """
-        if typed and _is_read(value):
+        if value.whole is not None or (typed and _is_read(value)):
             self._last, self.value = tensor, value
             self._declares = value != self._result
         else:

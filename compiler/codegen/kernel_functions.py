@@ -73,6 +73,12 @@ class KernelFunctions:
     def to_float(self, value: Operand) -> Expression:
         return self._converted("float", value, self._float)
 
+    def whole_float(self, value: Expression) -> Expression:
+        """Floats of integers of any size, which formulas of integers take as they were."""
+        found = self.to_float(value)
+        found.whole = value
+        return found
+
     def _converted(self, kind: str, value: Operand, type: str) -> Expression:
         if self.language.casts_as_in_c and not self.lanes:
             return Cast(kind, value, type)

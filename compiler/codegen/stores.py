@@ -129,7 +129,8 @@ class Stores:
             chain.hold(zip(results[1:], map(expression, beside), strict=False))
         operands = _OperandsAt(self._binding, self._written, functions, position)
         chain.compute(ops, operands, stores)
-        last = kept or self._output.write(position, chain.variable())
+        result = chain.variable()
+        last = kept or self._output.write(position, result)
         return body(*chain.statements, *last.items)
 
     def _has_type(self, value: Expression, kind: str) -> bool:

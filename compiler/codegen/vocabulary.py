@@ -95,6 +95,7 @@ class Vocabulary:
             "uniform": self._stores.uniform,
             "use": self._functions,
             "vector": self.vector,
+            "whole_floats": slices.whole_float,
             "without_alpha": lambda pixel: Member(pixel, "xyz", RGB),
             "write": self._stores.write,
             "zero": language.zero(HALF if half else FLOAT, lanes),

@@ -7,8 +7,7 @@ LiteRT gives where `rewrites/quantized` chooses it.
 
 Rows of floats become integers while the model runs, and sums of their products floats again:
 
-    s = tflgpu.row_scale(least, most)                  255 / (most - least), of each row
-    z = tflgpu.row_zero(least, most, s)                the zero point, -128 to 127
+    s, z = tflgpu.row_scales(x)                        255 / (most - least); -128 to 127
     q = tflgpu.quantize_rows(x, s, z)                  x * s + z, rounded, less z
     y = tflgpu.times_inverse(sums of products, s)
 
@@ -155,6 +154,12 @@ def range_scale(f: Any, low: Any, high: Any) -> Any:
     return f.if_positive(size, 255.0 / size, size + 1.0)
 
 
+def range_step(f: Any, low: Any, high: Any) -> Any:
+    """What one integer of such a row stands for, as LiteRT's own kernels compute it."""
+    size = high - low
+    return f.if_positive(size, size / 255.0, size + 1.0)
+
+
 def range_zero(f: Any, low: Any, high: Any, scale: Any) -> Any:
     """Its zero point, at which less is cut off, at the least or at the greatest number."""
     least, most = f.rounded(low * scale), f.rounded(high * scale)
@@ -163,31 +168,17 @@ def range_zero(f: Any, low: Any, high: Any, scale: Any) -> Any:
     return f.clamp(zero, -128.0, 127.0)
 
 
-def _row_scale(f: Any, a: Any, b: Any) -> Any:
-    return range_scale(f, f.min(a, 0.0), f.max(b, 0.0))
-
-
-def _row_step(f: Any, a: Any, b: Any) -> Any:
-    size = f.max(b, 0.0) - f.min(a, 0.0)
-    return f.if_positive(size, size / 255.0, size + 1.0)
-
-
-def _row_zero(f: Any, a: Any, b: Any, c: Any) -> Any:
-    return range_zero(f, f.min(a, 0.0), f.max(b, 0.0), c)
-
-
 def _rounded_rows(f: Any, a: Any, b: Any, c: Any) -> Any:
     return f.clamp(f.round_even(a * b) + c, -128.0, 127.0)
 
 
-# Scales, zero points and steps of rows from their least and greatest values; rounding; scaling.
+# Rounding of rows by their scales and zero points; scaling.
 ROW_ROUNDING = {
-    "tflgpu.row_scale": Elementwise(_row_scale),
-    "tflgpu.row_zero": Elementwise(_row_zero),
     "tflgpu.quantize_rows": Elementwise(lambda f, a, b, c: _rounded_rows(f, a, b, c) - c),
     "tflgpu.round_rows": Elementwise(_rounded_rows, range=lambda op, ranges: (-128, 127)),
-    "tflgpu.less_zero": Elementwise(lambda f, a, b, c: a - b * c),
-    "tflgpu.row_step": Elementwise(_row_step),
+    "tflgpu.less_zero": Elementwise(
+        lambda f, a, b, c: f.to_float(f.to_int(a) - f.to_int(b) * f.to_int(c))
+    ),
     "tflgpu.quantize_rows_away": Elementwise(
         lambda f, a, b, c: f.clamp(f.round_away(a * b) + c, -128.0, 127.0) - c
     ),

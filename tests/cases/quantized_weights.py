@@ -63,6 +63,9 @@ def weights_alone() -> Iterator[Case]:
         attrs = {**window(stride=(2, 1)), **plain}
         value = call("CONV_2D", x(2, 9, 7, 32), filters, w(19), **attrs)
         yield row("weights", f"CONV_2D of even sizes {how}", value)
+        filters = weights((19, 3, 3, 300), channels=channels)
+        value = call("CONV_2D", x(2, 7, 5, 300), filters, w(19), **window(), **plain)
+        yield row("weights", f"CONV_2D of large sums {how}", value)
 
 
 def weights_that_are_computed() -> Iterator[Case]:

@@ -12,8 +12,10 @@ A GPU computes integers with more work-items than it has rows.
 """
 
 from ...ir import FusedOp, Graph, Op
+from ...ops.extremes import ROW_SCALES
 from ...ops.normalization import NAME
-from ...ops.row_scales import QUANTIZED_ROWS, ROUNDING, ROW_SCALES
+from ...ops.quantized_rows import NAME as QUANTIZED_ROWS
+from ...ops.quantized_rows import ROUNDING
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .normalize_in_products import gain_and_offset, over_rows
@@ -22,7 +24,7 @@ from .normalize_in_products import gain_and_offset, over_rows
 @graph_rewrite()
 def fuse_row_scales(graph: Graph, target: Target) -> Attempts:
     for op in graph.ops:
-        if op.name != ROW_SCALES:
+        if op.name != ROW_SCALES or op.attrs["axes"] != (len(op.operand(0).shape) - 1,):
             continue
         rounding = next((each for each in graph.consumers(op.output) if _rounds(each, op)), None)
         if rounding is None:

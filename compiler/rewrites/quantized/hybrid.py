@@ -10,14 +10,17 @@ import numpy as np
 
 from ...ir import Op, Tensor
 from ...ops.base.window import Window
+from ...ops.byte_products import sums_fit
 from ...ops.cast import rounded_to_bfloat16
+from ...ops.extremes import EXTREMES, FORMULAS, ROW_SCALES, ROW_STEPS
 from ...ops.fully_connected import OF_BLOCKS
-from ...ops.row_scales import ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, scales_of_blocks
 from .lowering import EXACT, PACKED, Lowering
 from .ratios import HYBRID_BLOCK
 
 MOST = 127.0  # What the largest value of a row becomes.
+
+ONE_STEP = 1 << 12  # The most values of an image whose extremes are found in one step.
 
 # The least such value that is told from 0; 127 is still divided by it without overflow.
 LEAST = 4e-37
@@ -44,9 +47,10 @@ def hybrid(here: Lowering) -> Tensor:
         return here.activated(_by_own_kernel(here, image, weights, bias))
     axes = _axes(op, image, weights)
     matrix = here.centered(weights)
-    if axes == [len(image.shape) - 1] and _fit(matrix):
+    bytes_alone = _multiplies_bytes(here, image, matrix)
+    if axes == [len(image.shape) - 1] and (bytes_alone or _fit(matrix)):
         sums, scale = _sums_of_rows(here, image, matrix)
-    elif _of_byte_windows(here, image, matrix):
+    elif bytes_alone:
         sums, scale = _sums_of_windows(here, image, matrix)
     else:
         integers, scale = _by_rows(here, image, axes)
@@ -71,17 +75,15 @@ def left_by_xnnpack(here: Lowering) -> bool:
     return weights.dtype == "int2" and not here.scale(weights).ndim
 
 
-def _of_byte_windows(here: Lowering, image: Tensor, weights: Tensor) -> bool:
-    """Whether a convolution multiplies bytes, which integers less their zero point are not."""
-    whole = here.op.name == "CONV_2D" and image.shape[-1] == weights.shape[-1]
-    return whole and here.target.byte_products and _fit(weights)
+def _multiplies_bytes(here: Lowering, image: Tensor, weights: Tensor) -> bool:
+    """Whether the device multiplies the bytes of a layer, of whatever sums 32 bits hold."""
+    assert weights.data is not None
+    whole = len(image.shape) <= 4 and image.shape[-1] == weights.shape[-1]
+    return whole and here.target.byte_products and sums_fit(weights.data)
 
 
 def _fit(weights: Tensor) -> bool:
-    """Whether float32 holds sums of products with bytes exactly, and those of a zero point.
-
-    Their difference is rounded once, as whole sums are when LiteRT makes floats of them.
-    """
+    """Whether float32 holds sums of products with bytes exactly, and those of a zero point."""
     assert weights.data is not None
     sums = np.abs(weights.data).reshape(len(weights.data), -1).sum(1, dtype=np.float64)
     return float(sums.max(initial=0)) * 128 <= EXACT
@@ -100,9 +102,9 @@ def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor
     The layer multiplies the integers as they are, which are bytes; what the zero points come to is
     taken from its sums.
     """
-    scale, zero = here.several(ROW_SCALES, [rows], ["float32"] * 2)
+    scale, zero = _of_lines(here, ROW_SCALES, rows, [len(rows.shape) - 1])
     integers = here.add("tflgpu.round_rows", rows, scale, zero)
-    return _less_zero(here, _sums(here, integers, weights), zero, weights), scale
+    return _sums_less_zero(here, integers, zero, weights), scale
 
 
 def _sums_of_windows(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -111,18 +113,21 @@ def _sums_of_windows(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Te
     What is put around an image becomes its zero point.
     """
     window = Window.of(here.op, *weights.shape[1:3])
-    scale, zero = _scale_and_zero(here, image, [1, 2, 3])
+    scale, zero = _of_lines(here, ROW_SCALES, image, [1, 2, 3])
     edges = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
     if any(map(any, edges)):
         image = here.add("PAD", image, here.constant(edges, "int32"))
     integers = here.add("tflgpu.round_rows", image, scale, zero)
-    sums = _sums(here, integers, weights, padding="VALID")
-    return _less_zero(here, sums, zero, weights), scale
+    return _sums_less_zero(here, integers, zero, weights, padding="VALID"), scale
 
 
-def _less_zero(here: Lowering, sums: Tensor, zero: Tensor, weights: Tensor) -> Tensor:
-    """Sums of products less what zero points come to in them."""
+def _sums_less_zero(
+    here: Lowering, integers: Tensor, zero: Tensor, weights: Tensor, **others: Any
+) -> Tensor:
+    """Sums of products of bytes, as wide as they must be, less what zero points come to in them."""
     assert weights.data is not None
+    wide = {} if _fit(weights) else {"least": -128}
+    sums = _sums(here, integers, weights, **others, **wide)
     totals = weights.data.reshape(len(weights.data), -1).sum(1)
     return here.add("tflgpu.less_zero", sums, zero, here.constant(totals))
 
@@ -150,10 +155,7 @@ def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | No
 
 def rows_away(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Centered integers as LiteRT's own kernels make them, and what one of them stands for."""
-    low, high = _extremes(here, values, axes)
-    step = here.add("tflgpu.row_step", low, high)
-    inverse = here.add("DIV", here.constant(1), step)
-    zero = here.add("tflgpu.row_zero", low, high, inverse)
+    step, inverse, zero = _of_lines(here, ROW_STEPS, values, axes)
     return here.add("tflgpu.quantize_rows_away", values, inverse, zero), step
 
 
@@ -276,36 +278,23 @@ def check_weights(here: Lowering, weights: Tensor) -> None:
         )
 
 
-def _extremes(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """The least and the greatest value along these axes, which are kept at size 1.
+def _of_lines(here: Lowering, name: str, values: Tensor, axes: list[int]) -> tuple[Tensor, ...]:
+    """What an operator makes of the extremes along these axes, which are kept at size 1.
 
-    Columns are reduced before rows, and these before channels: kernels of slices then share the
-    work, of which a whole image would be too much for one of them.
+    Images are reduced in two steps, of which the first has work for the whole device: a processor
+    reads a row of pixels at once, and work-items of a GPU neighbouring columns.
     """
-    extremes = []
-    for name in ("REDUCE_MIN", "REDUCE_MAX"):
-        result = values
-        for axis in sorted(axes, key=lambda axis: (axis == len(values.shape) - 1, -axis)):
-            if result.shape[axis] > 1:
-                result = here.reduce(name, result, axis)
-        extremes.append(result)
-    low, high = extremes
-    return low, high
+    if len(axes) > 1 and values.elements > ONE_STEP:
+        first = axes[1:] if here.target.on_processor else axes[:1]
+        ends = here.several(EXTREMES, [values], ["float32"] * 2, axes=tuple(first))
+        values = here.add("CONCATENATION", *ends, axis=axes[0])
+    return here.several(name, [values], ["float32"] * len(FORMULAS[name]), axes=tuple(axes))
 
 
 def _by_rows(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Centered integers, and the scale they have along all but these axes."""
-    if axes == [len(values.shape) - 1]:
-        scale, zero = here.several(ROW_SCALES, [values], ["float32"] * 2)
-    else:
-        scale, zero = _scale_and_zero(here, values, axes)
+    scale, zero = _of_lines(here, ROW_SCALES, values, axes)
     return here.add("tflgpu.quantize_rows", values, scale, zero), scale
-
-
-def _scale_and_zero(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    low, high = _extremes(here, values, axes)
-    scale = here.add("tflgpu.row_scale", low, high)
-    return scale, here.add("tflgpu.row_zero", low, high, scale)
 
 
 def _scaled(

@@ -13,7 +13,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.ops.base.launch import Launch
-from tflgpu.compiler.ops.row_scales import ROW_SCALES
+from tflgpu.compiler.ops.extremes import ROW_SCALES
 from tflgpu.compiler.target import Target
 
 
@@ -50,7 +50,7 @@ def test_nan_counts_by_its_place_across_rows(
 def test_slices_lie_within_the_row_whose_scale_they_give(columns: int, walk: str) -> None:
     """What is in front of a row may be another tensor, of which this one is a part."""
     outputs = (Tensor("scales", (24, 1)), Tensor("points", (24, 1)))
-    op = Op(ROW_SCALES, (Tensor("x", (24, columns)),), outputs)
+    op = Op(ROW_SCALES, (Tensor("x", (24, columns)),), outputs, {"axes": (1,)})
     launch = OPS[ROW_SCALES].implementations[-1].build(op, Target(profile("cpu_avx512")))
     assert isinstance(launch, Launch)
     assert launch.variables["walk"] == f"reduce/{walk}.jinja"

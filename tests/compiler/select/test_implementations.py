@@ -61,9 +61,8 @@ RAGGED_BYTES = layer(layer(xq(1, 64), 344, 64), 1376, 344)
 # An image of floats becomes bytes while the model runs, with its edges.
 WINDOWS_OF_BYTES = call("CONV_2D", x(1, 9, 11, 64), weights((32, 3, 3, 64)), w(32), **window())
 
-EXTREMES = [*["reduce_columns", "reduce_columns", "reduce_linear"] * 2, "elementwise_linear"]
-
-IN_SLICES = [*["to_sliced"] * 3, "conv_bytes"]  # The image, its scale and its zero point.
+# The image, what its parts and the whole lie between, its bytes, and their products.
+BYTES_IN_SLICES = ["to_sliced", "extremes", "extremes", "move", "conv_bytes"]
 
 MEAN = call("MEAN", pooled(1, 9, 11, 32), ints(1, 2), keep_dims=True)
 
@@ -157,7 +156,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (ONE_VECTOR, "cpu_avx512", ["max_pool", "conv_1x1"]),
         (ROWS, "gpu", ["conv_1x1"]),
         (RAGGED_BYTES, "cpu_avx512_bytes", ["to_centered", "conv_bytes", "conv_bytes"]),
-        (WINDOWS_OF_BYTES, "cpu_avx512_bytes", [*EXTREMES, "move_linear", *IN_SLICES]),
+        (WINDOWS_OF_BYTES, "cpu_avx512_bytes", BYTES_IN_SLICES),
         (MEAN, "gpu", ["to_sliced", "max_pool", "reduce_group"]),
         (MEAN, "cpu_avx512", ["to_sliced", "max_pool", "reduce"]),
         (MEAN_OF_FEW, "gpu", ["to_sliced", "max_pool", "reduce"]),

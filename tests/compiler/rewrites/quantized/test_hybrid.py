@@ -16,6 +16,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
 from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Quantization, Tensor, constant
+from tflgpu.compiler.ops.extremes import EXTREMES, ROW_SCALES
 from tflgpu.compiler.ops.fully_connected import OF_BLOCKS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
@@ -24,10 +25,12 @@ SEED = 9  # Of the weights of each test.
 PLAIN = {"fused_activation_function": "NONE"}
 
 
-def lowered(operator: str, source: Tensor, weights: Tensor, **attrs: object) -> Graph:
+def lowered(
+    operator: str, source: Tensor, weights: Tensor, device: str = "cpu_avx512", **attrs: object
+) -> Graph:
     result = Tensor("y", (3, weights.shape[0]) if operator == "FULLY_CONNECTED" else source.shape)
     graph = graph_of(Op(operator, (source, weights, None), (result,), {**PLAIN, **attrs}))
-    lower_quantized(graph, Target(profile("cpu_avx512")))
+    lower_quantized(graph, Target(profile(device)))
     return graph
 
 
@@ -110,6 +113,29 @@ def test_bytes_are_multiplied_as_far_as_sums_are_exact(inputs: int, bytes_alone:
     weights = quantized("w", np.full((5, inputs), 127), [0.5])
     graph = lowered("FULLY_CONNECTED", Tensor("x", (3, inputs)), weights)
     assert any(op.name == "tflgpu.less_zero" for op in graph.ops) == bytes_alone
+
+
+def test_bytes_are_multiplied_beyond_in_sums_of_32_bits(opencl_device: str, tmp_path: Path) -> None:
+    """They become floats once, as LiteRT's do."""
+    rng = np.random.default_rng(SEED)
+    values = rng.integers(100, 128, (5, 3, 3, 300)).astype(np.int8)
+    filters = known(values, Quantization((0.5,), (0,)))
+    value = call("CONV_2D", x(1, 7, 5, 300), filters, w(5), **window())
+    made = model({"y": value})
+    inputs = {name: rng.random((1, 7, 5, 300), np.float32) for name in made.inputs}
+    compiled = pipeline.build(made.content, Options(device="cpu_avx512_bytes"))
+    found = run(compiled, opencl_device, tmp_path, inputs)
+    assert_litert(found, made, 0.0, inputs=inputs, kernels="XNNPACK")
+
+
+@pytest.mark.parametrize(("device", "first"), [("cpu_avx512", (2, 3)), ("gpu", (1,))])
+def test_large_images_are_reduced_in_two_steps(device: str, first: tuple[int, ...]) -> None:
+    """Beside the convolution there are as many launches as it takes at least."""
+    weights = quantized("w", np.ones((4, 3, 3, 8)), [0.5])
+    graph = lowered("CONV_2D", Tensor("x", (1, 32, 32, 8)), weights, device, **window())
+    ends, _, scales, *_ = graph.ops
+    assert (ends.name, ends.attrs["axes"]) == (EXTREMES, first)
+    assert (scales.name, scales.attrs["axes"]) == (ROW_SCALES, (1, 2, 3))
 
 
 def test_depthwise_convolutions_scale_the_last_channels_by_the_image_first() -> None:
