@@ -26,7 +26,7 @@ PLAIN = {"fused_activation_function": "NONE"}
 
 
 def lowered(
-    operator: str, source: Tensor, weights: Tensor, device: str = "cpu_avx512", **attrs: object
+    operator: str, source: Tensor, weights: Tensor, device: str = "cpu_avx512", /, **attrs: object
 ) -> Graph:
     result = Tensor("y", (3, weights.shape[0]) if operator == "FULLY_CONNECTED" else source.shape)
     graph = graph_of(Op(operator, (source, weights, None), (result,), {**PLAIN, **attrs}))
