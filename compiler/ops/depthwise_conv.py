@@ -210,7 +210,7 @@ define(
     traits=Traits(weights=Weights(3, input_axis=3, summed_axes=(0, 1, 2)), window=window),
 )
 define(
-    f"{CORRELATION} input filter bias? -> output",
+    CORRELATION,
     infer,
     (
         Implementation("depthwise_conv_rows", _build_rows, _for_processors, half_arithmetic=True),
