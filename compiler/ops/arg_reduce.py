@@ -37,11 +37,11 @@ def _over_rows(op: Op, target: Target) -> str | None:
     return f"{shape[-1]} numbers do not fill a slice" if shape[-1] < target.lanes else None
 
 
-def _arg_of_slices(op: Op, target: Target, row_major: bool = False) -> Launch:
+def _arg_of_slices(op: Op, target: Target, of_rows: bool = False) -> Launch:
     launch = _arg(op, target)
-    variables = {**launch.variables, "row_major": row_major}
+    variables = {**launch.variables, "row_major": of_rows}
     template = "reduce/arg_reduce_sliced.jinja"
-    return replace(launch, template=template, flatten=not row_major, variables=variables)
+    return replace(launch, template=template, flatten=not of_rows, variables=variables)
 
 
 def _arg_of_rows(op: Op, target: Target) -> Launch:

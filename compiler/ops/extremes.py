@@ -19,7 +19,7 @@ from ..target import Target
 from . import numpy_functions
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch
-from .base.storage import bhwc
+from .base.storage import bhwc, bhwc_axes
 from .elementwise import Formula, flattens, rank_fits
 from .lines import (
     LARGEST,
@@ -73,13 +73,8 @@ def _written(launch: Launch, op: Op) -> Launch:
     return replace(launch, writes=dict(zip(("y", "second", "third"), op.outputs, strict=False)))
 
 
-def _image_axes(op: Op) -> set[int]:
-    """The axes among (batch, height, width, channels)."""
-    return {axis + 4 - len(op.operand(0).shape) for axis in op.attrs["axes"]}
-
-
 def _sliced(op: Op, target: Target) -> Launch:
-    axes = _image_axes(op)
+    axes = bhwc_axes(op.operand(0).shape, op.attrs["axes"])
     flat = axes.isdisjoint({1, 2}) and flattens(op, [op.operand(0)])
     return _written(_lines(op).by_slices(target, axes, flatten=flat), op)
 
@@ -88,7 +83,7 @@ def _whole_images(op: Op, target: Target) -> str | None:
     """A work-group reduces an image."""
     if (reason := rank_fits(op, target)) is not None:
         return reason
-    if _image_axes(op) != {1, 2, 3}:
+    if bhwc_axes(op.operand(0).shape, op.attrs["axes"]) != {1, 2, 3}:
         return "its lines are not whole images"
     batch, height, width, _ = bhwc(op.operand(0).shape)
     return too_few_parts(height * width, batch, target)

@@ -61,6 +61,11 @@ class Fold:
         return self.join or self.add
 
 
+def reused(folds: Mapping[str, Fold]) -> bool:
+    """Whether folds of a line together compute with a value more than once."""
+    return sum(1 if fold.once else 2 for fold in folds.values()) > 1
+
+
 SUM = Fold(0.0, lambda f, total, v: total + v, "sum_lanes", ("sub_group_sum", "sub_group_sums"))
 SQUARES = replace(SUM, add=lambda f, total, v: total + v * v, join=SUM.add, once=False)
 LARGEST = Fold(-inf, lambda f, total, v: f.max(total, v), "max_lanes", ("sub_group_max", ""))
@@ -160,6 +165,7 @@ class Lines:
                 "seats": max(group_items, 1),
                 "lanes_first": self.lanes_first,
                 "held": False,
+                "reused": reused,
                 **variables,
                 **self.variables,
             },

@@ -11,7 +11,7 @@ from ..target import Target
 from .base.definition import Implementation, Reason, define, no_reason, row_major
 from .base.launch import Launch
 from .base.shapes import normalize_axis
-from .base.storage import FLOATS, INTEGERS, bhwc, kernel_dtype, slice_count
+from .base.storage import FLOATS, INTEGERS, bhwc, bhwc_axes, kernel_dtype, slice_count
 from .base.traits import Permutable, RangeOf, Traits, among_operands
 from .elementwise import Formula
 from .lines import (
@@ -236,7 +236,7 @@ def _quotient(row: Reduction, count: int, integers: bool) -> Formula:
 def _lines(op: Op) -> Lines:
     row, source = REDUCTIONS[op.name], op.operand(0)
     integers = kernel_dtype(source.dtype) == "int32"
-    count = prod(source.shape[axis] for axis in axes(op))
+    _, count = _rows(op)
     add = row.integer if integers and row.integer else row.fold.add
     variables = {"fold": replace(row.fold, add=add), "finish": _quotient(row, count, integers)}
     return Lines(op, "reduce/reduce.jinja", variables, source.elements)
@@ -244,8 +244,7 @@ def _lines(op: Op) -> Lines:
 
 def _sliced(op: Op, target: Target) -> Launch:
     """Along the reduced ones of (batch, height, width, channels)."""
-    first = 4 - len(op.operand(0).shape)
-    return _lines(op).by_slices(target, {axis + first for axis in axes(op)})
+    return _lines(op).by_slices(target, bhwc_axes(op.operand(0).shape, axes(op)))
 
 
 def _grouped(op: Op, target: Target) -> Launch:

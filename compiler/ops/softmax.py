@@ -9,6 +9,7 @@ from ..target import Target
 from .base.definition import Implementation, define, row_major
 from .base.launch import Launch
 from .base.shapes import normalize_axis
+from .base.storage import bhwc_axes
 from .base.traits import Permutable, Traits
 from .elementwise import flattens, rank_fits
 from .lines import LARGEST, SUM, Lines, group_size, too_few_parts
@@ -42,8 +43,8 @@ def _over_channels(op: Op, target: Target) -> str | None:
 def _over_pixels(op: Op, target: Target) -> str | None:
     if reason := rank_fits(op, target):
         return reason
-    axis = softmax_axis(op) + 4 - len(op.output.shape)
-    return None if axis in (1, 2) else "it is not over rows or columns"
+    along = bhwc_axes(op.output.shape, {softmax_axis(op)})
+    return None if along <= {1, 2} else "it is not over rows or columns"
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
@@ -84,7 +85,7 @@ def _lines(op: Op) -> Lines:
 
 
 def _sliced(op: Op, target: Target) -> Launch:
-    return _lines(op).by_slices(target, {softmax_axis(op) + 4 - len(op.output.shape)})
+    return _lines(op).by_slices(target, bhwc_axes(op.output.shape, {softmax_axis(op)}))
 
 
 def _sliced_group(op: Op, target: Target) -> Launch:

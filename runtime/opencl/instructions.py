@@ -75,8 +75,10 @@ def _word(*numbers: int) -> int:
     return int.from_bytes(content, "little", signed=True)
 
 
+# A sum, four bytes, and four bytes with a sign; and what is added up: the last of the four bytes is
+# 255, or -1 where both have a sign.
 _FOUR = (7, _word(1, 2, 3, 255), _word(-1, 127, -128, -128))
-_SIGNED = (7, _word(1, 2, 3, -1), _word(-1, 127, -128, -128))
+_SUM, _SIGNED_SUM = (7 - 1 + 2 * 127 - 3 * 128 - last * 128 for last in (255, -1))
 
 
 def _products_of_four(lanes: int, assembler: str, register: str = "v") -> Example:
@@ -86,7 +88,7 @@ def _products_of_four(lanes: int, assembler: str, register: str = "v") -> Exampl
         lanes,
         f"{assembler} %2, %1, %0",
         _FOUR,
-        7 - 1 + 2 * 127 - 3 * 128 - 255 * 128,
+        _SUM,
         register,
         f"{ints} vpdpbusd({ints} sum, {uchars} bytes, {uchars} weights) "
         f'__asm("llvm.x86.avx512.vpdpbusd.{32 * lanes}");',
@@ -108,10 +110,10 @@ def _products_of_two(lanes: int, function: str, register: str = "v") -> Example:
     )
 
 
-def _products_on_arm(extension: str, name: str, words: tuple[int, ...], result: int) -> Example:
+def _products_on_arm(extension: str, name: str, result: int) -> Example:
     """Sums of four products of two bytes, one or both with a sign, on Arm."""
     text = f".arch_extension {extension}\\n{name} %0.4s, %1.16b, %2.16b"
-    return _instruction(4, text, words, result, "w")
+    return _instruction(4, text, _FOUR, result, "w")
 
 
 _NANOSLEEP = """
@@ -138,8 +140,8 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "avx_vnni": _products_of_four(8, "%{vex%} vpdpbusd", "x"),
     "avx2": _products_of_two(8, "avx2.pmadd.wd", "x"),
-    "i8mm": _products_on_arm("i8mm", "usdot", _FOUR, 7 - 1 + 2 * 127 - 3 * 128 - 255 * 128),
-    "asimddp": _products_on_arm("dotprod", "sdot", _SIGNED, 7 - 1 + 2 * 127 - 3 * 128 + 128),
+    "i8mm": _products_on_arm("i8mm", "usdot", _SUM),
+    "asimddp": _products_on_arm("dotprod", "sdot", _SIGNED_SUM),
     "nanosleep": Example(lanes=0, source=_NANOSLEEP, words=(1000,), results=(0,)),
 }
 

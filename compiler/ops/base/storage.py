@@ -1,5 +1,6 @@
 """Element types, and how tensors of them are stored: in channel slices, or row-major."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,11 @@ def bhwc(shape: Shape) -> tuple[int, int, int, int]:
         raise ValueError(f"rank {len(shape)} has no batch, height, width and channels")
     batch, height, width, channels = (1, 1, 1, 1)[len(shape) :] + tuple(shape)
     return batch, height, width, channels
+
+
+def bhwc_axes(shape: Shape, axes: Collection[int]) -> set[int]:
+    """Axes of a shape of up to rank 4, among (batch, height, width, channels)."""
+    return {axis + 4 - len(shape) for axis in axes}
 
 
 def slice_count(channels: int, target: Target) -> int:

@@ -22,13 +22,7 @@ PRODUCT = "RESHAPE  BATCH_MATMUL  RESHAPE"
 
 
 def test_computed_weights_are_layers_for_the_rows_of_the_window(tmp_path: Path) -> None:
-    source = """
-        input x float32[1,5,7,3]
-        input w float32[4,2,3,3]
-        constant b float32[4]
-        y = CONV_2D(x, w, b) padding=SAME stride_h=2 stride_w=1
-        output y
-    """
+    source = convolution(3).replace("w float32[4,3,3,3]", "w float32[4,2,3,3]")
     taps = "PAD  STRIDED_SLICE  STRIDED_SLICE  STRIDED_SLICE  CONCATENATION"
     row = "STRIDED_SLICE  SLICE  RESHAPE"
     expected = f"{taps}  {row}  {row}  {PRODUCT}  {PRODUCT}  ADD  ADD"
