@@ -103,39 +103,27 @@ def check_safe(hosted: Mapping[Op, Finding]) -> None:
 def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]:
     """Move operators, and those that must run with them, to parts on LiteRT.
 
-    If LiteRT cannot run a part on its own, the whole model becomes one part. Returns the findings
-    of all operators on LiteRT, in the order of the model file. UnsupportedError if LiteRT cannot
-    run the whole model either, ReferenceMissingError if it is not installed.
+    If LiteRT cannot run a part, small regions stay on the device; if it still cannot, the whole
+    model becomes one part. Returns the findings of all operators on LiteRT, in the order of the
+    model file. UnsupportedError if LiteRT cannot run the whole model either,
+    ReferenceMissingError if it is not installed.
     """
-    found = _partition(graph, hosted)
+    reason = "LiteRT cannot run the other operators without the whole model"
+    everything = {
+        op: op.finding(reason)
+        for op in graph.ops
+        # Operators of formats stand for none of the file.
+        if op.origins and op.name != LITERT
+    } | dict(hosted)
+    failures: list[tuple[Finding, ...]] = []
     with Child() as child:
-        failures = _failures(graph, found, child)
-        if failures:
-            reason = "LiteRT cannot run the other operators without the whole model"
-            everything = {
-                op: op.finding(reason)
-                for op in graph.ops
-                # Operators of formats stand for none of the file.
-                if op.origins and op.name != LITERT
-            }
-            found = _partition(graph, everything | dict(hosted))
-            if _failures(graph, found, child):
-                raise UnsupportedError(failures)
-    found.apply(graph)
-    return in_order(found.findings.values())
-
-
-def _partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
-    """The partition; UnsupportedError if LiteRT must not run an operator of its parts."""
-    found = partition(graph, hosted)
-    check_safe(
-        {
-            op: replace(finding, reason=f"{finding.reason}, but {wrong}", unsafe=True)
-            for op, finding in found.findings.items()
-            if (wrong := beyond_memory(op))
-        }
-    )
-    return found
+        for moved, weighed in ((hosted, True), (hosted, False), (everything, True)):
+            found = partition(graph, moved, weighed)
+            failures.append(_failures(graph, found, child))
+            if not failures[-1]:
+                found.apply(graph)
+                return in_order(found.findings.values())
+    raise UnsupportedError(failures[1])  # of the fewest operators
 
 
 def beyond_memory(op: Op) -> str | None:
@@ -150,8 +138,14 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _failures(graph: Graph, found: Partition, child: Child) -> tuple[Finding, ...]:
-    """The findings of the parts that LiteRT cannot run, with its messages."""
-    failures: list[Finding] = []
+    """The findings of the parts that LiteRT cannot run, with its messages, or must not run."""
+    failures = [
+        replace(finding, reason=f"{finding.reason}, but {wrong}", unsafe=True)
+        for op, finding in found.findings.items()
+        if (wrong := beyond_memory(op))
+    ]
+    if failures:
+        return in_order(failures)
     for part in found.parts:
         own = in_order(found.findings[op] for op in part.core)
         try:

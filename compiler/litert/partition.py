@@ -192,14 +192,17 @@ class Partition:
             graph.add(part)
 
 
-def partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
-    """The partition of a graph in which the operators `hosted` must run on LiteRT."""
+def partition(graph: Graph, hosted: Mapping[Op, Finding], weighed: bool = True) -> Partition:
+    """The partition of a graph in which the operators `hosted` must run on LiteRT.
+
+    If `weighed`, so do the regions that are not worth their exchange with it.
+    """
     groups = Groups(graph, hosted)
     groups.settle()
     while losing := [
         (region.ops, reason)
         for region in regions(graph, groups.findings)
-        if (reason := region.loss()) is not None
+        if weighed and (reason := region.loss()) is not None
     ]:
         for ops, reason in losing:
             groups.findings |= {op: op.finding(reason) for op in ops}

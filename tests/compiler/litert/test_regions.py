@@ -1,9 +1,12 @@
 """What stays on the device between parts on LiteRT."""
 
 import pytest
-from graphs import parsed
+from graphs import model, parsed, typed, xi
+from graphs.operators import file_of
 
-from tflgpu.compiler.errors import Finding
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.errors import Finding, UnsupportedError
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert.partition import Partition, partition
 from tflgpu.compiler.litert.regions import EXCHANGE, PER_BYTE, multiply_adds, regions
 
@@ -92,3 +95,26 @@ def test_what_only_moves_data_never_stays() -> None:
 
 def test_a_model_without_parts_stays_whole_on_the_device() -> None:
     assert not around(CONVOLUTION.format(size=4)).parts
+
+
+@pytest.mark.parametrize("name", ["STABLEHLO_COMPARE", "MATRIX_DIAG"])
+def test_a_small_region_stays_if_litert_cannot_or_must_not_run_it(name: str) -> None:
+    """LiteRT has no kernel for the first, and that of the second writes beyond its memory."""
+    mask = typed("bool", "LOGICAL_NOT", xi(2, 3, dtype="bool"))
+    direction = {"comparison_direction": "STABLEHLO_COMPARISON_DIRECTION_EQ"}
+    attrs, operands = (direction, (mask, mask)) if name == "STABLEHLO_COMPARE" else ({}, (mask,))
+    content = model({"y": typed("bool", name, *operands, **attrs)}).content
+    program = pipeline.build(content, Options(fallback_ops=("LOGICAL_NOT",)))
+    assert [item["operator"] for item in program.report["fallback"]] == ["LOGICAL_NOT"]
+    assert program.plan.dispatches
+
+
+def test_only_operators_at_fault_are_refused() -> None:
+    """Not their neighbours, which LiteRT would have run with them."""
+    x, a, y = (Tensor(name, (2, 3)) for name in "xay")
+    content = file_of(Op("Mystery", (x,), (a,)), Op("TANH", (a,), (y,)))
+    with pytest.raises(UnsupportedError) as caught:
+        pipeline.build(content, Options())
+    (finding,) = caught.value.findings
+    assert finding.operator == "Mystery"
+    assert finding.reason.endswith("unresolved custom op: Mystery.")
