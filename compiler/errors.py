@@ -28,6 +28,8 @@ OWN_FUNCTION = "compute it with a function of your own: custom_ops, --custom-op"
 # The advice of a `Finding` if nothing about the operator can be changed.
 SPLIT = "split the model before it and run the rest elsewhere"
 
+MAX_LISTED = 10  # Operators that an error names by their positions, of those with one cause.
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -41,8 +43,7 @@ class Finding:
     unsafe: bool = False
 
     def __str__(self) -> str:
-        advice = f" ({self.advice})" if self.advice else ""
-        return f"operator {self.index} {self.operator}: {self.reason}{advice}"
+        return f"operator {self.index} {_cause(self)}"
 
     def as_dict(self) -> dict[str, str | int]:
         """Its position, name, reason and advice, by these words."""
@@ -56,9 +57,27 @@ class UnsupportedError(TflgpuError):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
-        lines = "\n".join(f"  {finding}" for finding in self.findings)
+        indices: dict[str, list[int]] = {}
+        for finding in self.findings:
+            indices.setdefault(_cause(finding), []).append(finding.index)
+        lines = "\n".join(f"  {_listed(found)} {cause}" for cause, found in indices.items())
         count = len(self.findings)
         super().__init__(f"{count} operator{'s' * (count > 1)} cannot run on the device:\n{lines}")
+
+
+def _cause(finding: Finding) -> str:
+    advice = f" ({finding.advice})" if finding.advice else ""
+    return f"{finding.operator}: {finding.reason}{advice}"
+
+
+def _listed(indices: Sequence[int]) -> str:
+    """The operators at these positions, as words; of many, the first ones and their number."""
+    if len(indices) == 1:
+        return f"operator {indices[0]}"
+    shown = MAX_LISTED if len(indices) > MAX_LISTED + 1 else len(indices) - 1
+    rest = len(indices) - shown
+    last = f"{rest} more" if rest > 1 else indices[-1]
+    return f"operators {', '.join(map(str, indices[:shown]))} and {last}"
 
 
 class UnfitKernelError(UnsupportedError):

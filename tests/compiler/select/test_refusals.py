@@ -27,6 +27,24 @@ def test_unknown_operators_and_computed_shapes_are_found_together() -> None:
     assert found[1].advice == "it must be a constant; convert the model with fixed shapes"
 
 
+@pytest.mark.parametrize(
+    ("count", "listed"),
+    [
+        (1, "operator 0"),
+        (3, "operators 0, 1 and 2"),
+        (11, "operators 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 10"),
+        (1000, "operators 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 990 more"),
+    ],
+)
+def test_the_text_has_a_line_for_each_cause(count: int, listed: str) -> None:
+    alike = [Finding(index, "Riddle", "it is unknown", "do it") for index in range(count)]
+    text = str(UnsupportedError([*alike, Finding(count, "Mystery", "it is unknown")]))
+    assert text.splitlines()[1:] == [
+        f"  {listed} Riddle: it is unknown (do it)",
+        f"  operator {count} Mystery: it is unknown",
+    ]
+
+
 def test_operators_of_tensorflow() -> None:
     (found,) = findings(Op("FlexErf", (Tensor("x", (3,)),), (Tensor("y", (3,)),)))
     assert found.reason == "tflgpu does not know this operator"
