@@ -131,6 +131,7 @@ def layers() -> Iterator[Case]:
         quantization=affine(0.2, 3),
     )
     yield row("layers", "TRANSPOSE_CONV to a computed size", value)
+    yield from large_sums()
     gaps: dict[str, Any] = {
         "padding": "SAME",
         "stride_h": 3,
@@ -172,6 +173,30 @@ def layers() -> Iterator[Case]:
     pair = xq(2, 3, 1217, zero=-7), xq(2, 1217, 5, zero=9)
     value = quantized("BATCH_MATMUL", *pair, scale=6.0, zero=3, adj_x=False, adj_y=False)
     yield row("layers", "BATCH_MATMUL of long rows with second zero point", value)
+
+
+def large_sums() -> Iterator[Case]:
+    """Sums above 2^24 that LiteRT's own kernels round."""
+    scales = Quantization(tuple(0.001 * 2.0**n for n in range(7)), (0,) * 7)
+    random = np.random.default_rng(6)
+    filters = known(random.integers(40, 127, (7, 3, 3, 601)).astype(np.int8), scales)
+    added = known(np.arange(-30000, 40000, 10000, dtype=np.int32))
+    image = xq(1, 5, 3, 601, zero=-128)
+    shape = 1, 10, 6, 7
+    around = {"padding": "SAME", "fused_activation_function": "NONE"}
+    value = Call(
+        *(
+            "TRANSPOSE_CONV",
+            (typed("int32", "SHAPE", xi(*shape), out_type="int32"), filters, image),
+        ),
+        attrs={**around, "stride_h": 2, "stride_w": 2},
+        shapes=(shape,),
+        dtype="int8",
+        quantization=affine(40.0, 3),
+    )
+    yield row("layers", "TRANSPOSE_CONV to a computed size of sums above 2^24", value)
+    value = quantized("CONV_2D", image, filters, added, scale=80.0, **{**window(), **around})
+    yield row("layers", "CONV_2D of sums above 2^24 whose bias has no scale", value)
 
 
 def narrow_images() -> Iterator[Case]:

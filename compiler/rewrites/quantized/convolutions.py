@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from .exact_sums import exact_sums
+from .exact_sums import exact_sums, wrapped_sums
 from .hybrid import hybrid, hybrid_transposed, left_by_xnnpack
 from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 from .layer import Layer
@@ -107,9 +107,8 @@ def _requantized(layer: Layer) -> Tensor:
 
 def _rounded_twice(layer: Layer) -> Tensor:
     """As LiteRT's own kernels round sums of 8-bit integers."""
-    sums = layer.here.constant(0), layer.whole_sums()
     ties_away = layer.grouped or layer.name == "DEPTHWISE_CONV_2D"
-    return rounded_twice(layer.here, sums, layer.factors, float(ties_away))
+    return rounded_twice(layer.here, wrapped_sums(layer), layer.factors, float(ties_away))
 
 
 def _in_blocks(layer: Layer) -> Tensor:
@@ -119,7 +118,7 @@ def _in_blocks(layer: Layer) -> Tensor:
         factors, ties_away = layer.single_factors, beyond_blocks(result.shape, ELEMENT_BLOCK)
     else:
         factors, ties_away = layer.factors, beyond_blocks(result.shape[-1:], CHANNEL_BLOCK)
-    return rounded_twice(here, (here.constant(0), layer.whole_sums()), factors, ties_away)
+    return rounded_twice(here, wrapped_sums(layer), factors, ties_away)
 
 
 def _of_bytes(layer: Layer, bias: Tensor | None) -> Tensor:

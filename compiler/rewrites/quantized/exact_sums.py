@@ -21,7 +21,7 @@ import numpy as np
 from ...ir import Array, Tensor, constant
 from ...ops.byte_products import sums_fit
 from .layer import Layer
-from .lowering import EXACT, INTEGERS
+from .lowering import EXACT, INTEGERS, Lowering
 
 Channels = tuple[int, int]  # The first of a range of input channels, and its end.
 
@@ -112,3 +112,28 @@ def integer_sums(layer: Layer, image: Tensor, bias: Array, parts: list[Channels]
         whole = here.add("CAST", _part(layer, image, None, channels), dtype="int32")
         total = here.add("ADD", whole, total)
     return total
+
+
+def wrapped_sums(layer: Layer) -> tuple[Tensor, Tensor]:
+    """A layer's sums of 8 bits as floats worth 256 and 1, which wrap in 32 bits as LiteRT's do.
+
+    UnsupportedError if they have no parts that float32 holds.
+    """
+    here, weights = layer.here, layer.centered_weights
+    products = layer.products(here.reach(layer.image))
+    bias = np.zeros(products.shape[1]) if layer.bias is None else layer.bias.astype(np.float64)
+    if (products.sum(0) + np.abs(bias)).max(initial=0) <= EXACT:
+        return here.constant(0), layer.sums(layer.centered_image, weights, layer.bias)
+    whole = layer.grouped or weights.data is None
+    parts = [(0, len(products))] if whole else list(parts_of(products, np.zeros_like(bias)))
+    for first, end in parts:
+        here.require_exact(float(products[first:end].sum(0).max()))
+    upper, lower = divided(here, integer_sums(layer, layer.centered_image, bias, parts), 8)
+    return here.add("CAST", upper, dtype="float32"), here.add("CAST", lower, dtype="float32")
+
+
+def divided(here: Lowering, value: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """An int32 divided by a power of two, downwards, and the rest."""
+    quotient = here.add("RIGHT_SHIFT", value, here.constant(bits, "int32"))
+    product = here.add("MUL", quotient, here.constant(1 << bits, "int32"))
+    return quotient, here.add("SUB", value, product)

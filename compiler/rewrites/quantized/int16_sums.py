@@ -17,7 +17,7 @@ import numpy as np
 
 from ...ir import Array, Tensor
 from ...ops.fixed_point import FixedPoint, fixed_point, half_away, upper_half
-from .exact_sums import integer_sums, parts_of
+from .exact_sums import divided, integer_sums, parts_of
 from .layer import Layer
 from .lowering import Lowering
 
@@ -55,10 +55,10 @@ def digits(
     here: Lowering, high: Tensor, low: Tensor, highest: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """65536 * highest + 256 * high + low, int32, as floats that are worth 65536, 256 and 1."""
-    carry, lower = _divided(here, low, 8)
-    upper, middle = _divided(here, here.add("ADD", high, carry), 24 if highest is None else 8)
+    carry, lower = divided(here, low, 8)
+    upper, middle = divided(here, here.add("ADD", high, carry), 24 if highest is None else 8)
     if highest is not None:
-        upper, rest = _divided(here, here.add("ADD", highest, upper), 16)
+        upper, rest = divided(here, here.add("ADD", highest, upper), 16)
         rest = here.add("MUL", rest, here.constant(256, "int32"))
         middle = here.add("ADD", middle, rest)
     upper = here.add("MUL", upper, here.constant(1 << 16, "int32"))
@@ -66,13 +66,6 @@ def digits(
         here.add("CAST", each, dtype="float32") for each in (upper, middle, lower)
     )
     return upper, middle, lower
-
-
-def _divided(here: Lowering, value: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """An int32 divided by a power of two, downwards, and the rest."""
-    quotient = here.add("RIGHT_SHIFT", value, here.constant(bits, "int32"))
-    product = here.add("MUL", quotient, here.constant(1 << bits, "int32"))
-    return quotient, here.add("SUB", value, product)
 
 
 def rounded_once(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:

@@ -101,14 +101,6 @@ class Layer:
         phases = np.ndindex(min(down, values.shape[1]), min(right, values.shape[2]))
         return [values[:, y::down, x::right] for y, x in phases]
 
-    def whole_sums(self) -> Tensor:
-        """The sums of an image of 8 bits; UnsupportedError if float32 cannot hold them exactly."""
-        most = self.products(self.here.reach(self.image)).sum(0)
-        if self.bias is not None:
-            most = most + np.abs(self.bias.astype(np.float64))
-        self.here.require_exact(float(most.max(initial=0)))
-        return self.sums(self.centered_image, self.centered_weights, self.bias)
-
     def sums(self, image: Tensor, weights: Tensor, bias: Array | None, **more: Any) -> Tensor:
         """The sums of other centered operands, of the output's shape; `more` are attributes."""
         here, added = self.here, None if bias is None else self.here.constant(bias)
