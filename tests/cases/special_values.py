@@ -50,6 +50,8 @@ def kept_nan() -> Iterator[Case]:
     upward = computed(np.nan, 1, np.nan, -2, 0, np.inf, -np.inf, 1)
     onward = computed(1, np.nan, np.nan, -3, 2, 1, 1, np.inf)
     yield Case("ATAN2", "of special values", call("ATAN2", upward, onward))
+    for what, zero in (("0", computed(0, 0)), ("-0", call("NEG", computed(0, 0)))):
+        yield Case("ATAN2", f"of 0 and {what}", call("ATAN2", computed(0, 0), zero))
 
 
 def largest_beside_nan() -> Iterator[Case]:
