@@ -25,7 +25,12 @@ def operator_options(model: ModelFile, name: str, custom: bool, table: Any) -> d
 
 
 def subgraphs_of(attrs: Mapping[str, Any]) -> list[int]:
-    """The indices of the subgraphs that a built-in operator with these attributes runs."""
+    """The indices of the subgraphs that an operator with these attributes runs.
+
+    Custom operators run none, whatever their options are called.
+    """
+    if "custom_options" in attrs:
+        return []
     return [value for key, value in attrs.items() if refers_to_subgraph(key)]
 
 

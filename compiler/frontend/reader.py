@@ -269,8 +269,7 @@ class _Subgraph:
             if self.model.operands > OPERANDS:
                 raise ModelError(f"the model's operators have more than {OPERANDS} operands")
             attrs = operator_options(self.model, name, custom, table)
-            if not custom:
-                self.subgraphs.update(dict.fromkeys(subgraphs_of(attrs)))
+            self.subgraphs.update(dict.fromkeys(subgraphs_of(attrs)))
             op = Op(
                 name,
                 tuple(None if i == OMITTED else self.tensors[i] for i in inputs),

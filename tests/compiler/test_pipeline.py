@@ -205,5 +205,5 @@ def test_what_rewrites_left_without_a_kernel_is_named(
         )
 
     monkeypatch.setattr(pipeline, "keep_state", begin_to_refuse)
-    with pytest.raises(UnsupportedError, match=r"operator 0 CONV_2D: conv\w*: it is odd"):
+    with pytest.raises(UnsupportedError, match=r"operators 0 and 3 CONV_2D: conv\w*: it is odd"):
         pipeline.build(small.content, Options(device="gpu", fallback="none"))

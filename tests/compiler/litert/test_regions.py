@@ -1,6 +1,7 @@
 """What stays on the device between parts on LiteRT."""
 
 import pytest
+from flatbuffers import flexbuffers
 from graphs import model, parsed, typed, xi
 from graphs.operators import file_of
 
@@ -112,7 +113,10 @@ def test_a_small_region_stays_if_litert_cannot_or_must_not_run_it(name: str) -> 
 def test_only_operators_at_fault_are_refused() -> None:
     """Not their neighbours, which LiteRT would have run with them."""
     x, a, y = (Tensor(name, (2, 3)) for name in "xay")
-    content = file_of(Op("Mystery", (x,), (a,)), Op("TANH", (a,), (y,)))
+    # An option that a custom operator calls so is no subgraph of the file.
+    options = bytes(flexbuffers.Dumps({"subgraph": "of its own", "body_subgraph_index": 7}))
+    mystery = Op("Mystery", (x,), (a,), {"custom_options": options})
+    content = file_of(mystery, Op("TANH", (a,), (y,)))
     with pytest.raises(UnsupportedError) as caught:
         pipeline.build(content, Options())
     (finding,) = caught.value.findings
