@@ -80,6 +80,7 @@ class Vocabulary:
             "share": self.share,
             "shift_right": lambda value, bits: value >> bits,
             "slice_loads": self._target.device.slice_loads,
+            "few_lanes": self._target.few_lanes,
             "splat": self.splat,
             "splat_ints": lambda value: self.splat(value, INTS),
             "store": self._stores.store,
