@@ -83,18 +83,23 @@ def kept_outputs(model: Model, options: Options) -> dict[str, str]:
 # Types of tensors that are left out: handles, which LiteRT does not hand out, and texts.
 HIDDEN = ("resource", "variant", "string")
 
+# Operators of constants whose results XNNPACK makes for itself alone.
+UNPACKING = ("DENSIFY", "DEQUANTIZE")
+
 
 def every_tensor(
     model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
 ) -> Mapping[str, Output]:
     """The operators' results on these inputs, by tensor name; of a signature, or "" for the model.
 
-    Names that several tensors have are left out. ModelError if LiteRT cannot run the copy.
+    Names that several tensors have are left out, and so are the constants that XNNPACK unpacks.
+    ModelError if LiteRT cannot run the copy.
     """
     graph = _read(model, signature, arrays)
     whole = _with_state(graph, arrays)
     results = dict.fromkeys(tensor for op in graph.ops for tensor in op.outputs)
-    graph.outputs = [tensor for tensor in results if tensor.dtype not in HIDDEN]
+    unpacked = _unpacked(graph) if kernels == "XNNPACK" else set()
+    graph.outputs = [t for t in results if t.dtype not in HIDDEN and t not in unpacked]
     graph.output_names = [tensor.name for tensor in graph.outputs]
     try:
         copy = write(graph)
@@ -104,6 +109,15 @@ def every_tensor(
     times = Counter(graph.output_names)
     named = zip(graph.output_names, found, strict=True)
     return {name: pair for name, pair in named if times[name] == 1}
+
+
+def _unpacked(graph: Graph) -> set[Tensor]:
+    """The tensors between operators that unpack constants, and their results."""
+    found: set[Tensor] = set()
+    for op in graph.ops:
+        if op.name in UNPACKING and all(t.constant or t in found for t in op.reads):
+            found.update(op.outputs)
+    return found - set(graph.outputs)
 
 
 # A float whose lowest bits are zeros is left alone: it was not rounded, as 1 and 0.375.
