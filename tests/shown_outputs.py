@@ -13,7 +13,9 @@ SCORES = [(0.9, 0.1, 0.0), (0.8, 0.2, 0.0), (0.1, 0.6, 0.0), (0.4, 0.0, 0.3)]
 
 
 def output(values: Any, *shape: int, labels: tuple[str, ...] = ()) -> Output:
-    return Output("y", np.asarray(values, np.float64).reshape(shape or np.shape(values)), labels)
+    return Output(
+        "y", np.asarray(values, np.float64).reshape(shape or np.shape(values)), labels=labels
+    )
 
 
 def detections(*order: int) -> list[Output]:

@@ -17,6 +17,7 @@ from ..side_file import read_text
 class Output:
     name: str
     values: Array  # Real numbers: quantized outputs are dequantized.
+    step: float = 0.0  # The scale of a quantized output.
     # The names of classes that the model's metadata gives for this output.
     labels: tuple[str, ...] = ()
 
@@ -36,7 +37,10 @@ def real_outputs(
     """The outputs of a run that are numbers, in the model's order."""
     known = metadata.outputs if len(metadata.outputs) == len(infos) else ()
     return [
-        Output(info.name, _real(results[info.name], info), known[n].labels if known else ())
+        Output(
+            *(info.name, _real(results[info.name], info), info.scale),
+            labels=known[n].labels if known else (),
+        )
         for n, info in enumerate(infos)
         if info.dtype != "string"
     ]
@@ -66,9 +70,13 @@ def scores_of(outputs: Sequence[Output]) -> Output | None:
 
 
 def are_probabilities(output: Output) -> bool:
-    """Whether the scores add up to 1, as those of SOFTMAX do; those of bytes nearly."""
+    """Whether the scores add up to 1, as those of SOFTMAX do; those of bytes nearly.
+
+    Scores below half a step count as 0, and are many where there are many classes.
+    """
     values = output.values
-    return bool(values.min() >= 0 and abs(values.sum() - 1) < 0.05)
+    rounded_off = output.step / 2 * np.count_nonzero(values == 0)
+    return bool(values.min() >= 0 and 0.95 - rounded_off < values.sum() < 1.05)
 
 
 def best_classes(output: Output, names: Sequence[str]) -> list[Class]:

@@ -9,7 +9,12 @@ from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata
 from tflgpu.compiler.pictures.candidates import LAYOUTS
 from tflgpu.compiler.pictures.drawing import color
 from tflgpu.compiler.pictures.families import family_of
-from tflgpu.compiler.pictures.outputs import best_classes, real_outputs, scores_of
+from tflgpu.compiler.pictures.outputs import (
+    are_probabilities,
+    best_classes,
+    real_outputs,
+    scores_of,
+)
 from tflgpu.compiler.pictures.show import class_names, shown_in
 from tflgpu.runtime import InputError, TensorInfo
 
@@ -256,3 +261,14 @@ def test_classes_of_a_quantized_output() -> None:
         ("a", 0.0),
         ("c", -5.0),
     ]
+
+
+@pytest.mark.parametrize("spread", [0.1, 2.0, 4.0])
+def test_probabilities_of_bytes_are_recognized_among_many_classes(spread: float) -> None:
+    """Most are below half a step, which counts as 0."""
+    odds = np.exp(spread * np.random.default_rng(3).standard_normal((1, 1001)))
+    info = TensorInfo("y", (1, 1001), "uint8", 1 / 256, 0)
+    scores = np.rint(odds / odds.sum() * 256).clip(0, 255).astype(np.uint8)
+    (found,) = real_outputs([info], {"y": scores}, Metadata())
+    assert are_probabilities(found)
+    assert not are_probabilities(output(found.values + 1.1 / 1001))
