@@ -47,6 +47,14 @@ def _output_size(op: Op) -> tuple[int, int]:
     return (rows - 1) * stride_y + height, (columns - 1) * stride_x + width
 
 
+def _input_size(op: Op, rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns that a convolution makes of the output, which must be the input's."""
+    valid = op.attrs.get("padding", "SAME") == "VALID"
+    height, width = op.operand(1).shape[1:3] if valid else (1, 1)
+    stride_y, stride_x = op.attrs.get("stride_h", 1), op.attrs.get("stride_w", 1)
+    return (rows - height) // stride_y + 1, (columns - width) // stride_x + 1
+
+
 def infer(op: Op) -> list[Shape]:
     shape, weights = input_image(op).shape, op.operand(1).shape
     if len(shape) != 4 or len(weights) != 4 or shape[3] != weights[3] or not prod(weights):
@@ -55,6 +63,10 @@ def infer(op: Op) -> list[Shape]:
     rows, columns = _output_size(op)
     if rows < 1 or columns < 1 or op.attrs.get("stride_h", 1) < 1 or op.attrs["stride_w"] < 1:
         raise op.invalid(f"the output of {rows}x{columns} is empty, or a stride is less than 1")
+    needed = _input_size(op, rows, columns)
+    if needed != shape[1:3]:
+        needs = f"an output of {rows}x{columns} needs an input of {needed[0]}x{needed[1]}"
+        raise op.invalid(f"{needs}, not of {shape[1]}x{shape[2]}")
     return [(shape[0], rows, columns, weights[0])]
 
 

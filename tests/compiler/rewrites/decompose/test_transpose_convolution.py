@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
+from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.rewrites.decompose.decomposition import decompose_operators
 
 COMPUTED = """
@@ -24,8 +26,8 @@ STRIDE_1 = """
     output y
 """
 
-# The result has fewer columns than the image, which LiteRT refuses.
-NARROW = STRIDE_1.replace("1, 7, 5, 19", "1, 7, 3, 19").replace("[19,3,4,3]", "[19,1,1,3]")
+# An odd output by windows of a pixel: no zeros follow the last row and column.
+ODD = COMPUTED.replace("1, 8, 10, 7", "1, 7, 9, 7").replace("[7,3,3,3]", "[7,1,1,3]")
 
 
 def test_zeros_between_the_pixels_and_a_flipped_window() -> None:
@@ -48,12 +50,18 @@ def test_a_convolution_with_a_flipped_window() -> None:
     np.testing.assert_array_equal(op.constant(1), weights[:, ::-1, ::-1])
 
 
-def test_pixels_that_do_not_contribute_are_cropped() -> None:
-    expected = """
-        y/slice2.0 = SLICE(x, y/constant1, y/constant2)
-        y = CONV_2D(y/slice2.0, y/reverse_v24.0, b) padding=((0,0),(0,0)) stride_h=1 stride_w=1
-    """
-    assert_becomes(NARROW, expected, decompose_operators)
+def test_zeros_that_do_not_contribute_are_cropped() -> None:
+    graph, _ = rewritten(ODD, decompose_operators)
+    names = [op.name for op in graph.ops]
+    assert names[:4] == ["RESHAPE", "PAD", "RESHAPE", "SLICE"]
+    assert graph.ops[3].output.shape == (1, 7, 9, 3)
+
+
+def test_the_output_must_be_one_that_the_input_reaches() -> None:
+    wrong = STRIDE_1.replace("1, 7, 5, 19", "1, 7, 3, 19")
+    expected = "TRANSPOSE_CONV: an output of 7x3 needs an input of 7x3, not of 7x5$"
+    with pytest.raises(ModelError, match=expected):
+        rewritten(wrong)
 
 
 def test_constant_weights_stay_with_a_stride() -> None:
