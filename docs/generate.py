@@ -20,11 +20,11 @@ from plan_schema import plan_schema
 from public_api import api_markdown
 
 from tflgpu.compiler.cli.listing_operators import operators_markdown
-from tflgpu.compiler.codegen.intrinsics import Intrinsic, defined_text, intrinsics
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.intrinsics import INTRINSICS
+from tflgpu.compiler.intrinsics.intrinsic import Intrinsic
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
-from tflgpu.compiler.language.language import LANGUAGES
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build
@@ -43,29 +43,17 @@ _NAMES = {"opencl": "OpenCL C", "glsl": "GLSL", "vulkan": "Vulkan", "wgsl": "WGS
 def intrinsics_markdown() -> str:
     """The intrinsics of kernels as a table."""
     lines = ["| intrinsic | meaning | defined for |", "|---|---|---|"]
-    for entry in intrinsics().values():
+    for entry in INTRINSICS.values():
         languages = ", ".join(_NAMES[name] for name in _NAMES if _defines(entry, name))
-        lines.append(f"| `{_call(entry)}` | {entry.meaning} | {languages} |")
+        lines.append(f"| `{entry.call}` | {entry.meaning} | {languages} |")
     return "\n".join(lines) + "\n"
 
 
 def _defines(entry: Intrinsic, language: str) -> bool:
     """Whether a language has a definition of its own; Vulkan and WGSL may use that of GLSL."""
-    own = entry.definitions.get(language)
-    shared = language in ("vulkan", "wgsl") and own == entry.definitions.get("glsl")
+    own = entry.forms.get(language)
+    shared = language in ("vulkan", "wgsl") and own == entry.forms.get("glsl")
     return own is not None and not shared
-
-
-def _call(entry: Intrinsic) -> str:
-    """An intrinsic with its parameters, taken from its first definition."""
-    language = next(each for each in LANGUAGES.values() if each.name in entry.definitions)
-    definition = defined_text(entry, language)
-    found = re.search(rf"\b{entry.name}(?:\(([^()]*)\))?", definition)
-    assert found is not None
-    if found[1] is None:
-        return entry.name
-    names = (parameter.split()[-1] for parameter in found[1].split(",") if parameter)
-    return f"{entry.name}({', '.join(names)})"
 
 
 def profiles_markdown() -> str:

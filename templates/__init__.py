@@ -4,5 +4,5 @@ from importlib.resources import files
 
 
 def source(name: str) -> str:
-    """The text of a template, such as conv/conv_1x1.jinja or intrinsics.toml."""
+    """The text of a template, such as conv/conv_1x1.jinja."""
     return files(__name__).joinpath(*name.split("/")).read_text(encoding="utf-8")

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..language.expression import Expression, Name, Number, Operand, Operation, Real, expression
+from ..language.expression import Expression, Name, Number, Operand, Real, expression
 from ..language.functions import select
 from ..language.language import Language
 from ..language.primary import Call, Cast
-from ..language.types import FLOAT, FLOATS, INT, INTS
+from ..language.types import BOOLS, FLOAT, FLOATS, INT, INTS, LANE
 from ..ops.elementwise import Formula
 from .intrinsics import Function, Use
 
@@ -39,6 +39,15 @@ def literal(value: float, use: Use, dtype: str = "float32") -> Expression:
 BUILT_IN = frozenset({"ceil", "clamp", "floor", "log", "max", "min", "sign", "sqrt", "tanh"})
 
 
+# By function, the intrinsic where slices are wide, and the built-in one elsewhere. `decay` is e to
+# a power that is at most 0, as right as it must be beside a power of 0; `exp2` is 2 to a power from
+# -126 to 127.
+_QUICK = {
+    **{"exp": ("quick_exp", "exp"), "decay": ("quick_decay", "exp")},
+    **{"exp2": ("quick_exp2", "exp2"), "sin": ("quick_sin", "sin"), "cos": ("quick_cos", "cos")},
+}
+
+
 class KernelFunctions:
     """Each function by attribute: a conversion, an operator, a built-in function or an intrinsic.
 
@@ -49,7 +58,6 @@ class KernelFunctions:
         self.language, self.use = language, use
         self.lanes = lanes  # Lanes of a slice; 0 for single values.
         self.wide = wide  # Whether slices have more than four lanes, as on processors alone.
-        self._casts = language.casts(lanes)
         self._int, self._float = (INTS, FLOATS) if lanes else (INT, FLOAT)
 
     def variable(self, name: str, dtype: str) -> Name:
@@ -71,7 +79,7 @@ class KernelFunctions:
         return self._converted("int", known, self._int) if known.whole is None else known.whole
 
     def to_float(self, value: Operand) -> Expression:
-        return self._converted("float", value, self._float)
+        return self._converted("float", expression(value), self._float)
 
     def whole_float(self, value: Expression) -> Expression:
         """Floats of integers of any size, which formulas of integers take as they were."""
@@ -79,48 +87,63 @@ class KernelFunctions:
         found.whole = value
         return found
 
-    def _converted(self, kind: str, value: Operand, type: str) -> Expression:
-        if self.language.casts_as_in_c and not self.lanes:
+    def _converted(self, kind: str, value: Expression, type: str) -> Expression:
+        """`type` is that of slices, or `kind`."""
+        if type != kind:
+            return Call(self.language.casts(self.lanes)[kind], value, type=type)
+        if self.language.casts_as_in_c:
             return Cast(kind, value, type)
-        return Call(self._casts[kind], value, type=type)
+        return Call(self.language.casts(0)[kind], value, type=type)
 
-    def exp(self, value: Operand) -> Expression:
-        return self._quick("quick_exp", "exp")(value)
+    def bits_to_int(self, value: Expression) -> Expression:
+        """The bits of a float as an integer, or those of each lane."""
+        return self._with_same_bits(value, INT, INTS)
 
-    def decay(self, value: Operand) -> Expression:
-        """e to a power that is at most 0, as right as it must be beside a power of 0."""
-        return self._quick("quick_decay", "exp")(value)
+    def bits_to_float(self, value: Expression) -> Expression:
+        return self._with_same_bits(value, FLOAT, FLOATS)
 
-    def exp2(self, value: Operand) -> Expression:
-        """2 to a power from -126 to 127."""
-        return self._quick("quick_exp2", "exp2")(value)
-
-    def sin(self, value: Operand) -> Expression:
-        return self._quick("quick_sin", "sin")(value)
-
-    def cos(self, value: Operand) -> Expression:
-        return self._quick("quick_cos", "cos")(value)
-
-    def _quick(self, name: str, built_in: str) -> Function:
-        return self.use.function(name) if self.wide else Function(built_in)
+    def _with_same_bits(self, value: Expression, one: str, several: str) -> Expression:
+        type = several if value.type in LANE else one
+        name = self.language.bit_casts[one].format(type=self.language.name_of(type, self.lanes))
+        return Call(name, value, type=type)
 
     def equals(self, a: Expression, b: Operand) -> Expression:
-        return a.equals(b)
+        return self._compared(a.equals(b))
 
     def differs(self, a: Expression, b: Operand) -> Expression:
-        return a.differs(b)
+        return self._compared(a.differs(b))
+
+    def less(self, a: Expression, b: Operand) -> Expression:
+        return self._compared(a < b)
+
+    def greater(self, a: Expression, b: Operand) -> Expression:
+        return self._compared(a > b)
+
+    def less_equal(self, a: Expression, b: Operand) -> Expression:
+        return self._compared(a <= b)
+
+    def greater_equal(self, a: Expression, b: Operand) -> Expression:
+        return self._compared(a >= b)
+
+    def _compared(self, found: Expression) -> Expression:
+        """A comparison, of slices lane by lane."""
+        function = self.language.lane_comparisons.get(found.parts[0])
+        if found.type != BOOLS or function is None:
+            return found
+        _, left, right = found.parts
+        return Call(function, left, self._in_lanes(right, left.type), type=BOOLS)
 
     def select(self, condition: Expression, chosen: Operand, other: Operand) -> Expression:
-        return select(condition, chosen, other)
+        if condition.type != BOOLS:
+            return select(condition, chosen, other)
+        values = [self._in_lanes(expression(each), FLOATS) for each in (other, chosen)]
+        return Call(self.language.lane_choice, *values, condition, type=FLOATS)
 
-    def bit_and(self, a: Operand, b: Operand) -> Expression:
-        return Operation("&", expression(a), expression(b))
-
-    def bit_or(self, a: Operand, b: Operand) -> Expression:
-        return Operation("|", expression(a), expression(b))
-
-    def bit_xor(self, a: Operand, b: Operand) -> Expression:
-        return Operation("^", expression(a), expression(b))
+    def _in_lanes(self, value: Expression, type: str) -> Expression:
+        return value if value.type in LANE else self.language.made(type, self.lanes, value)
 
     def __getattr__(self, name: str) -> Function:
+        if name in _QUICK:
+            quick, built_in = _QUICK[name]
+            return self.use.function(quick) if self.wide else Function(built_in)
         return Function(name) if name in BUILT_IN else self.use.function(name)

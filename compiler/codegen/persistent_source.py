@@ -9,9 +9,9 @@ from ...runtime.plan.records import Argument, Dispatch, Region
 from ..language.language import OPENCL
 from ..language.wrapping import WIDTH, comment, wrapped
 from ..target import Target
+from .definitions import defined, definitions
 from .environment import environment
 from .generate import Kernels
-from .intrinsics import defined, definitions
 from .kernel_source import KernelSource, fill
 
 COUNTERS_APART = 16  # Integers from one counter to the next, so that no two share a cache line.

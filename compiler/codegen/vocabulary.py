@@ -1,5 +1,6 @@
 """What templates can name: roles, coordinates, stores, types, functions and literals."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,9 +8,9 @@ from ..ir import Op
 from ..language.expression import FALSE, TRUE, Expression, Operand, Real, Unary
 from ..language.functions import clamp, coordinate, horner, lane, maximum, minimum, select
 from ..language.language import PIXELS
-from ..language.primary import Array, Member, Numeral, Step
+from ..language.primary import Array, Member, Step, hexadecimal
 from ..language.statement import Evaluate, Statements, body
-from ..language.types import FLOAT, FLOATS, HALF, HALVES, INT, INTS, LANE, PAIR, RGB
+from ..language.types import FLOAT, FLOATS, HALF, HALVES, INTS, LANE, PAIR, RGB
 from ..ops.base.launch import Grid
 from ..ops.base.storage import bhwc
 from ..ops.elementwise import Formula
@@ -51,6 +52,8 @@ class Vocabulary:
             **_BUILT_IN,
             "apply": self._stores.apply,
             "barrier": self.barrier,
+            "bit_and": operator.and_,
+            "bit_xor": operator.xor,
             "clamp": clamp,
             "coordinate": coordinate,
             "decay": lambda value: (slices if value.type == FLOATS else scalars).decay(value),
@@ -61,7 +64,7 @@ class Vocabulary:
             "formula": self.formula,
             "floats": FLOATS,
             "group": self._launch.group,
-            "hexadecimal": self.hexadecimal,
+            "hexadecimal": hexadecimal,
             "horner": horner,
             "ints": INTS,
             "is_not": lambda condition: Unary("!", condition),
@@ -128,12 +131,6 @@ class Vocabulary:
             Real(each) if kind == FLOATS and isinstance(each, int) else each for each in values
         ]
         return self._target.language.made(kind, self._target.lanes, *lanes)
-
-    def hexadecimal(self, word: int) -> Expression:
-        """An integer by its 32 bits."""
-        if word < 2**31:
-            return Numeral(f"0x{word:08x}", INT)
-        return Unary("-", Numeral(f"0x{2**32 - word:08x}", INT))
 
     def formula(self, formula: Formula, *operands: Expression) -> Expression:
         """A formula of an operator table."""

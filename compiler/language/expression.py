@@ -26,7 +26,7 @@ from .notation import (
     UNARY,
     float_text,
 )
-from .types import BOOL, EXACT, FLOAT, INT, LANE, WHOLE
+from .types import BOOL, BOOLS, EXACT, FLOAT, INT, LANE, UINT, UINTS, WHOLE
 
 Operand = Union["Expression", int, float]
 
@@ -166,8 +166,14 @@ class Expression:
     def __lshift__(self, bits: Operand) -> Expression:
         return self if self.value == 0 else Operation("<<", self, expression(bits))
 
+    def __rlshift__(self, number: int) -> Expression:
+        return Operation("<<", Number(number), self)
+
     def __rshift__(self, bits: Operand) -> Expression:
-        return Operation(">>", self, expression(bits))
+        known = expression(bits)
+        if self.value is not None and known.value is not None:
+            return Number(self.value >> known.value)
+        return Operation(">>", self, known)
 
     def __mul__(self, other: Operand) -> Expression:
         other = expression(other)
@@ -246,15 +252,30 @@ class Expression:
         """The expressions that it consists of."""
         return tuple(part for part in self.parts if isinstance(part, Expression))
 
-    def __and__(self, other: Expression) -> Expression:
-        if self == FALSE or other == TRUE:
+    def __and__(self, other: Operand) -> Expression:
+        """Whether both hold, of truth values; of integers, by bits, as the two below."""
+        known = expression(other)
+        if BOOL not in (self.type, known.type):
+            if self.value is not None and known.value is not None:
+                return Number(self.value & known.value)
+            return Operation("&", self, known)
+        if self == FALSE or known == TRUE:
             return self
-        return other if self == TRUE or other == FALSE else Operation("&&", self, other)
+        return known if self == TRUE or known == FALSE else Operation("&&", self, known)
 
-    def __or__(self, other: Expression) -> Expression:
-        if self == TRUE or other == FALSE:
+    def __or__(self, other: Operand) -> Expression:
+        known = expression(other)
+        if BOOL not in (self.type, known.type):
+            return Operation("|", self, known)
+        if self == TRUE or known == FALSE:
             return self
-        return other if self == FALSE or other == TRUE else Operation("||", self, other)
+        return known if self == FALSE or known == TRUE else Operation("||", self, known)
+
+    def __xor__(self, other: Operand) -> Expression:
+        return Operation("^", self, expression(other))
+
+    def __invert__(self) -> Expression:
+        return Unary("~", self)
 
 
 class Number(Expression):
@@ -267,6 +288,19 @@ class Number(Expression):
         # In C, -2147483648 is the negative of a number that no int holds.
         least = self.value == -(2**31)
         return "(-2147483647 - 1)" if least else str(self.value)
+
+
+class Word(Expression):
+    """An integer of 32 bits without a sign."""
+
+    __slots__ = ()
+
+    def __init__(self, value: int) -> None:
+        super().__init__(UINT, ATOM, (value,))
+
+    def _print(self) -> str:
+        value = self.parts[0]
+        return f"{value}u" if value < 2**16 else f"0x{value:08x}u"
 
 
 class Real(Expression):
@@ -344,12 +378,14 @@ class Operation(Expression):
 
     def __init__(self, sign: str, left: Expression, right: Expression) -> None:
         level, kind = INFIX[sign], left.type
-        if kind != right.type:
+        if kind != right.type and level != SHIFT:
             left, right = alike(left, right)
             kind = common_type(left, right)
         elif level in (SUM, PRODUCT) and (left.single is None) != (right.single is None):
             left, right = (each if each.single is None else each.single for each in (left, right))
-        super().__init__(BOOL if level in _TRUTHS else kind, level, (sign, left, right))
+        if level in _TRUTHS:
+            kind = BOOLS if kind in LANE else BOOL
+        super().__init__(kind, level, (sign, left, right))
 
     def _print(self) -> str:
         sign, left, right = self.parts
@@ -360,7 +396,8 @@ class Operation(Expression):
                 side.text if side.level == level else side.within(BITS) for side in (left, right)
             )
         elif level in (BITS, SHIFT):
-            first, second = left.within(UNARY), right.within(UNARY)
+            same = level == BITS and left.level == BITS and left.parts[0] == sign
+            first, second = left.text if same else left.within(UNARY), right.within(UNARY)
         else:
             first, second = left.within(level), right.within(level + 1)
         return f"{first} {sign} {second}"
@@ -404,11 +441,12 @@ def common_type(*operands: Expression) -> str:
 
 
 def alike(*operands: Expression) -> tuple[Expression, ...]:
-    """Operands of which numbers that meet floats are floats, as some languages do not convert."""
+    """Operands of which numbers are of the kind of the others, as some languages do not convert."""
     types = {operand.type for operand in operands}
     if len(types) == 1 or types <= EXACT:
         return operands
-    return tuple([each if each.value is None else Real(each.value) for each in operands])
+    number = Word if types & {UINT, UINTS} else Real
+    return tuple([each if each.value is None else number(each.value) for each in operands])
 
 
 def _terms(value: Expression) -> tuple[tuple[Any, ...], int]:

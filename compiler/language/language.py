@@ -9,7 +9,7 @@ from typing import Literal
 
 from .expression import Expression, Operand
 from .primary import Call, Numeral, Splat
-from .types import FLOAT, FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA
+from .types import FLOAT, FLOATS, HALF, HALVES, INTS, PAIR, RGB, RGBA, UINTS
 
 PIXELS = {RGB: 3, RGBA: 4}  # Lanes of the vectors that have as many in every kernel.
 
@@ -37,6 +37,12 @@ class Language:
     packs_bytes: bool
     cast: str  # A conversion to {type}; its argument follows in parentheses.
     vector_cast: str  # A conversion of vectors to {type}, lane by lane.
+    # Functions that give the same bits as a value, or a vector of {type}, of integers or of floats.
+    bit_casts: Mapping[str, str] = field(hash=False)
+    # The function that chooses one of two values in each lane, the second one where a third operand
+    # holds, and those that compare lanes, by the operator for single values, which does so if none.
+    lane_choice: str
+    lane_comparisons: Mapping[str, str] = field(hash=False)
     # The hint before a loop to unroll; "" if the language has none, so that kernels repeat the body
     # instead.
     unroll: str
@@ -126,6 +132,9 @@ OPENCL = Language(
     packs_bytes=False,
     cast="({type})",
     vector_cast="convert_{type}",
+    bit_casts={"int": "as_{type}", "float": "as_{type}"},
+    lane_choice="select",
+    lane_comparisons={},
     unroll="#pragma unroll",
     roll="#pragma unroll 1",
     vector_stores=True,
@@ -139,7 +148,7 @@ GLSL = Language(
     name="glsl",
     suffix=".comp",
     types={
-        **{INTS: "ivec{S}", FLOATS: "vec{S}", RGB: "vec{S}", RGBA: "vec{S}"},
+        **{INTS: "ivec{S}", UINTS: "uvec{S}", FLOATS: "vec{S}", RGB: "vec{S}", RGBA: "vec{S}"},
         **{HALF: "mediump float", HALVES: "mediump vec{S}"},
     },
     elements={
@@ -152,6 +161,12 @@ GLSL = Language(
     packs_bytes=True,
     cast="{type}",
     vector_cast="{type}",
+    bit_casts={"int": "floatBitsToInt", "float": "intBitsToFloat"},
+    lane_choice="mix",
+    lane_comparisons={
+        **{"<": "lessThan", "<=": "lessThanEqual", ">": "greaterThan", ">=": "greaterThanEqual"},
+        **{"==": "equal", "!=": "notEqual"},
+    },
     unroll="",
     roll="",
     vector_stores=False,
@@ -179,6 +194,8 @@ WGSL = replace(
     elements={**GLSL.elements, "halves": "f16vec{S}"},
     half_arrays=True,
     half_extensions=("shader-f16",),
+    lane_choice="select",
+    lane_comparisons={},
     writes_beside=False,
     counts_elements=True,
     clears_local_memory=True,

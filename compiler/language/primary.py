@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .expression import Expression, Name, Operand, alike, common_type, expression
+from .expression import Expression, Name, Operand, Unary, alike, common_type, expression
 from .notation import ATOM, CHOICE, OR, UNARY
 from .types import INT
 
@@ -15,6 +15,13 @@ class Numeral(Expression):
 
     def _print(self) -> str:
         return str(self.parts[0])
+
+
+def hexadecimal(word: int) -> Expression:
+    """An integer by its 32 bits."""
+    if word < 2**31:
+        return Numeral(f"0x{word:08x}", INT)
+    return Unary("-", Numeral(f"0x{2**32 - word:08x}", INT))
 
 
 class Call(Expression):

@@ -43,7 +43,7 @@ BINARY = {
         lambda f, a, b: f.atan2_nan(a, b),
         note="broadcasts; LiteRT takes the shape of the first operand for both",
     ),
-    "BITWISE_XOR": _bitwise(lambda f, a, b: f.bit_xor(a, b)),
+    "BITWISE_XOR": _bitwise(lambda f, a, b: a ^ b),
     "DIV": Elementwise(
         lambda f, a, b: a / b,
         integer=lambda f, a, b: f.int_quotient(a, b),
@@ -82,7 +82,7 @@ BINARY = {
         lambda f, a, b: (a - b) * (a - b), dtypes=_ARITHMETIC, versions=2
     ),
     "STABLEHLO_ADD": _arithmetic(lambda f, a, b: a + b, versions=1, neutral=0.0),
-    "STABLEHLO_AND": _bitwise(lambda f, a, b: f.bit_and(a, b)),
+    "STABLEHLO_AND": _bitwise(lambda f, a, b: a & b),
     "STABLEHLO_MAXIMUM": Elementwise(
         lambda f, a, b: f.larger(b, a),
         integer=lambda f, a, b: f.max(a, b),
@@ -98,7 +98,7 @@ BINARY = {
     "STABLEHLO_MULTIPLY": _arithmetic(lambda f, a, b: a * b, versions=1, neutral=1.0),
     # Only the lowest bits of b count, as on most processors.
     "STABLEHLO_SHIFT_LEFT": Elementwise(
-        lambda f, a, b: a << f.bit_and(b, 31),
+        lambda f, a, b: a << (b & 31),
         dtypes=("int32",),
         note="shifts by more than 31 bits, or less than 0, give any number, in LiteRT too",
     ),

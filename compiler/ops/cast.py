@@ -19,8 +19,8 @@ KEEP = "tflgpu.keep"
 _NARROW: dict[str, Formula] = {
     "int8": lambda f, v: v << 24 >> 24,
     "int16": lambda f, v: v << 16 >> 16,
-    "uint8": lambda f, v: f.bit_and(v, 255),
-    "uint16": lambda f, v: f.bit_and(v, 65535),
+    "uint8": lambda f, v: v & 255,
+    "uint16": lambda f, v: v & 65535,
 }
 
 
@@ -34,7 +34,7 @@ def _to_half(f: Any, v: Any) -> Any:
     Fractions have 10 bits. Below 2^-14 numbers are multiples of 2^-24, as floats around 0.75 are.
     """
     bits, size = f.bits_to_int(v), f.max(v, -v)
-    normal = f.bits_to_float(f.bit_and(bits + 4095 + f.bit_and(bits >> 13, 1), -8192))
+    normal = f.bits_to_float(bits + 4095 + (bits >> 13 & 1) & -8192)
     small = f.rounded(v + 0.75) - 0.75
     beyond = f.if_positive(size - 65504.0, v * 3e38, v)
     finite = f.if_positive(size - 2.0**-14, normal, small)
@@ -44,7 +44,7 @@ def _to_half(f: Any, v: Any) -> Any:
 def _to_bfloat16(f: Any, v: Any) -> Any:
     """The nearest number of bfloat16, of two the even one; NaN stays."""
     bits = f.bits_to_int(v)
-    return f.or_nan(f.bits_to_float(f.bit_and(bits + 32767 + f.bit_and(bits >> 16, 1), -65536)), v)
+    return f.or_nan(f.bits_to_float(bits + 32767 + (bits >> 16 & 1) & -65536), v)
 
 
 def _conversion(source: str, target: str) -> Formula:
@@ -73,7 +73,7 @@ def _of_floats(target: str) -> Formula:
         whole = f.to_int(f.clamp(v, float(low), float(high)))
         if high == greatest:
             return whole
-        return whole + f.to_int(f.is_at_least(v, 2.0**31) * float(greatest - high))
+        return whole + f.select(f.greater_equal(v, 2.0**31), greatest - high, 0)
 
     return convert
 

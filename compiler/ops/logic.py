@@ -37,21 +37,26 @@ LOGIC = {
     "GREATER_EQUAL": _comparison(lambda f, a, b: f.to_int(a >= b), versions=3),
     "LESS": _comparison(lambda f, a, b: f.to_int(a < b), versions=3),
     "LESS_EQUAL": _comparison(lambda f, a, b: f.to_int(a <= b), versions=2),
-    "LOGICAL_AND": Elementwise(lambda f, a, b: f.bit_and(a, b), dtypes=("bool",)),
-    "LOGICAL_OR": Elementwise(lambda f, a, b: f.bit_or(a, b), dtypes=("bool",)),
+    "LOGICAL_AND": Elementwise(lambda f, a, b: a & b, dtypes=("bool",)),
+    "LOGICAL_OR": Elementwise(lambda f, a, b: a | b, dtypes=("bool",)),
     "NOT_EQUAL": _comparison(
         lambda f, a, b: f.to_int(f.differs(a, b)), 4, "plain int8 and uint8 are compared as int32"
     ),
 }
 
+
+def _float(compared: Formula) -> Elementwise:
+    return Elementwise(lambda f, a, b: f.select(compared(f, a, b), 1.0, 0.0), cheap=True)
+
+
 # Those whose truth values are the floats 0 and 1, which slices hold and epilogues compute.
 IN_FLOATS = {
-    "tflgpu.equal": Elementwise(lambda f, a, b: f.is_equal(a, b), cheap=True),
-    "tflgpu.greater": Elementwise(lambda f, a, b: f.is_greater(a, b), cheap=True),
-    "tflgpu.greater_equal": Elementwise(lambda f, a, b: f.is_at_least(a, b), cheap=True),
-    "tflgpu.less": Elementwise(lambda f, a, b: f.is_greater(b, a), cheap=True),
-    "tflgpu.less_equal": Elementwise(lambda f, a, b: f.is_at_least(b, a), cheap=True),
-    "tflgpu.not_equal": Elementwise(lambda f, a, b: 1.0 - f.is_equal(a, b), cheap=True),
+    "tflgpu.equal": _float(lambda f, a, b: f.equals(a, b)),
+    "tflgpu.greater": _float(lambda f, a, b: f.greater(a, b)),
+    "tflgpu.greater_equal": _float(lambda f, a, b: f.greater_equal(a, b)),
+    "tflgpu.less": _float(lambda f, a, b: f.less(a, b)),
+    "tflgpu.less_equal": _float(lambda f, a, b: f.less_equal(a, b)),
+    "tflgpu.not_equal": _float(lambda f, a, b: f.differs(a, b)),
     "tflgpu.logical_not": Elementwise(lambda f, a: 1.0 - a, cheap=True),
     "tflgpu.select": Elementwise(lambda f, a, b, c: f.if_positive(a, b, c), cheap=True),
 }

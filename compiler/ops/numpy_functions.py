@@ -1,16 +1,21 @@
 """The functions that formulas call, in numpy: what intrinsics and built-in functions compute.
 
-Each has the name by which formulas call it, as in `codegen.kernel_functions.KernelFunctions`.
+Each has the name by which formulas call it, as in `codegen.kernel_functions.KernelFunctions`. Those
+of intrinsics with one formula for all languages are computed by that.
 
 Integers are int64 that hold what kernels have in 32 bits. Where a function of a kernel wraps its
 operand, so does this.
 """
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from math import erfc
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from ..intrinsics import INTRINSICS
 from ..ir import Array
 from . import fixed_point
 from .fixed_point import half_away, wrapped
@@ -21,8 +26,8 @@ wide = False  # Formulas are those for slices of any width.
 ceil, cos, exp, exp2, floor, log = np.ceil, np.cos, np.exp, np.exp2, np.floor, np.log
 sign, sin, sqrt, tanh = np.sign, np.sin, np.sqrt, np.tanh
 max, min, clamp, limit, at_least = np.maximum, np.minimum, np.clip, np.clip, np.maximum
-equals, differs, select = np.equal, np.not_equal, np.where
-bit_and, bit_or, bit_xor = np.bitwise_and, np.bitwise_or, np.bitwise_xor
+equals, differs, less, less_equal = np.equal, np.not_equal, np.less, np.less_equal
+greater, greater_equal, isnan, select = np.greater, np.greater_equal, np.isnan, np.where
 atan2_nan, floor_mod, power, round_even = np.arctan2, np.mod, np.power, np.rint
 _complement = np.vectorize(erfc, otypes=[np.float64])
 multiply_rounded_twice = fixed_point.multiply_rounded_twice
@@ -54,34 +59,6 @@ def tail_exponent(t: Array) -> Array:
     return np.asarray(np.log2(_complement(np.minimum(t, 6.0) / 2**0.5) / 2))
 
 
-def or_nan(result: Array, value: Array) -> Array:
-    return np.where(np.isnan(value), value, result)
-
-
-def nan_to(value: Array, other: Value) -> Array:
-    return np.where(np.isnan(value), other, value)
-
-
-def if_negative(value: Array, other: Array) -> Array:
-    return np.where(value < 0, other, value)
-
-
-def if_positive(value: Array, chosen: Value, other: Value) -> Array:
-    return np.asarray(np.where(value > 0, chosen, other))
-
-
-def is_greater(value: Array, other: Value) -> Array:
-    return np.asarray(value > other, np.float32)
-
-
-def is_at_least(value: Array, other: Value) -> Array:
-    return np.asarray(value >= other, np.float32)
-
-
-def is_equal(value: Array, other: Value) -> Array:
-    return np.asarray(value == other, np.float32)
-
-
 def larger(a: Array, b: Array) -> Array:
     return np.where(np.isnan(b), b, np.fmax(a, b))
 
@@ -101,10 +78,6 @@ def int_quotient(a: Array, b: Array) -> Array:
     return np.asarray(np.where(b == 0, 0, quotients * np.sign(a) * np.sign(b)))
 
 
-def int_remainder(a: Array, b: Array) -> Array:
-    return np.asarray(a - b * int_quotient(a, b))
-
-
 def whole_power(a: Array, b: Array) -> Array:
     """A negative exponent gives 1, where LiteRT reports an error."""
     return np.asarray(np.power(a, np.maximum(b, 0)))
@@ -122,17 +95,9 @@ def multiply_add_wide(a: Array, b: Array, c: Array, d: Array) -> Array:
     return np.asarray((a.astype(np.float64) + b) * c + d, np.float32)
 
 
-def shift_away(values: Array, bits: Value) -> Array:
-    return np.asarray((values + (1 << (bits - 1)) + (values >> 63)) >> bits)
-
-
 def scale_wide(a: Array, b: Array, c: Array, multiplier: Value, shift: Value) -> Array:
     total = (a * 256 + b) * 256 + c
     return wrapped(np.asarray((total * multiplier + (np.int64(1) << (shift - 1))) >> shift))
-
-
-def multiply_each_rounded_twice(a: Array, multiplier: Value, exponent: Value) -> Array:
-    return fixed_point.multiply_rounded_twice(a, multiplier, exponent)
 
 
 def multiply_each_upwards(a: Array, multiplier: Value, exponent: Value, ties_away: Value) -> Array:
@@ -145,13 +110,6 @@ def multiply_each_upwards(a: Array, multiplier: Value, exponent: Value, ties_awa
     return np.asarray((product + half + away) >> right)
 
 
-def scale_in_blocks(a: Array, beyond: Array, multiplier: Value, exponent: Value) -> Array:
-    """Rounded once; twice beyond whole blocks."""
-    once = (a * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
-    twice = fixed_point.multiply_rounded_twice(a, multiplier, exponent)
-    return np.where(beyond > 0, twice, once)
-
-
 def inverse_root(a: Array) -> Array:
     return fixed_point.inverse_root(a)[0]
 
@@ -160,5 +118,9 @@ def inverse_root_exponent(a: Array) -> Array:
     return fixed_point.inverse_root(a)[1]
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(f"no function {name} in compiler/ops/numpy_functions.py, for a formula")
+def __getattr__(name: str) -> Callable[..., Array]:
+    """An intrinsic whose formula holds in every language."""
+    formula = INTRINSICS[name].formula if name in INTRINSICS else None
+    if formula is None:
+        raise AttributeError(f"no function {name} in compiler/ops/numpy_functions.py or in numpy")
+    return partial(formula, sys.modules[__name__])

@@ -104,12 +104,12 @@ def _log_softmax(
 def _root_rest(f: Any, a: Any, b: Any) -> Any:
     """The lower 15 bits, and above them how far the exponent is above -16."""
     total = _sum(f, a, b)
-    lower = f.bit_and(f.inverse_root(total), 32767)
+    lower = f.inverse_root(total) & 32767
     return f.to_float(lower + (f.inverse_root_exponent(total) + 16) * 32768)
 
 
 def _by_root(f: Any, a: Any, high: Any, rest: Any, *, bits: int) -> Any:
-    multiplier = high * 32768 + f.bit_and(rest, 32767)
+    multiplier = high * 32768 + (rest & 32767)
     return f.multiply_each_rounded_twice(a, multiplier, (rest >> 15) + (bits - 16))
 
 

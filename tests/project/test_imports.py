@@ -32,7 +32,7 @@ STAGES = {
             "events",
             "tflite_schema",
         ),
-        *("language", "devices", "target"),
+        *("language", "intrinsics", "devices", "target"),
         *(
             "ops",
             "frontend",

@@ -5,13 +5,14 @@ import re
 import pytest
 from paths import ROOT, TEMPLATES
 
-from tflgpu.compiler.codegen.intrinsics import defined_text, intrinsics
-from tflgpu.compiler.codegen.wgsl import types
-from tflgpu.compiler.codegen.wgsl.builtins import KNOWN
-from tflgpu.compiler.codegen.wgsl.parse import parse_definitions
+from tflgpu.compiler.codegen.definitions import needs
+from tflgpu.compiler.codegen.wgsl import print_kernel
+from tflgpu.compiler.intrinsics import INTRINSICS
+from tflgpu.compiler.language.expression import Name
 from tflgpu.compiler.language.language import LANGUAGES, WGSL
-
-KEYWORDS = {"if", "for", "while", "return"}
+from tflgpu.compiler.language.primary import Call
+from tflgpu.compiler.language.statement import Evaluate, body
+from tflgpu.compiler.language.types import FLOAT
 
 IMAGES = {"read_texel", "read_half_texel", "texel_lane"}
 # For kernels that only OpenCL C has, as images are.
@@ -19,7 +20,7 @@ BYTES = {
     *("add_products", "add_signed_products", "as_ints", "byte_word", "bytes_at", "word_at"),
     *("look_up_bytes", "part_of_word_at"),
 }
-# For arithmetic in `mediump`; the other languages have arrays of halves.
+# For arithmetic in `mediump`, which GLSL ES alone has.
 MEDIUM = {"load_medium", "medium_halves"}
 # For weights and pixels in pairs of slices, in Vulkan's GLSL alone.
 PAIRS = {"words_at", "halves_of", "half_words", "pairs2", "pairs4"}
@@ -83,7 +84,7 @@ BUILT_IN = {
     },
 }
 # Intrinsics a language has by itself, or that only others of another language need.
-BUILT_IN["wgsl"] = BUILT_IN["glsl"] - {"isnan", "isinf", "mod"}
+BUILT_IN["wgsl"] = BUILT_IN["glsl"] - {"isnan", "isinf", "mod"} | MEDIUM
 
 
 def templates() -> dict[str, str]:
@@ -95,8 +96,9 @@ def templates() -> dict[str, str]:
 
 
 def compiler_text() -> str:
-    files = (ROOT / "compiler").rglob("*.py")
-    return "".join(path.read_text(encoding="utf-8") for path in files)
+    """That of all modules but those that define intrinsics."""
+    files = set((ROOT / "compiler").rglob("*.py")) - set((ROOT / "compiler/intrinsics").iterdir())
+    return "".join(path.read_text(encoding="utf-8") for path in sorted(files))
 
 
 def test_every_template_is_used() -> None:
@@ -110,39 +112,32 @@ def test_every_template_is_used() -> None:
 
 def test_both_languages_have_the_same_intrinsics() -> None:
     for language, excepted in BUILT_IN.items():
-        missing = {n for n, entry in intrinsics().items() if language not in entry.definitions}
+        missing = {n for n, entry in INTRINSICS.items() if language not in entry.forms}
         assert missing <= excepted, language
 
 
-@pytest.mark.parametrize("name", [n for n, e in intrinsics().items() if "wgsl" in e.definitions])
+@pytest.mark.parametrize("name", [n for n, e in INTRINSICS.items() if "wgsl" in e.forms])
 def test_wgsl_knows_what_definitions_call(name: str) -> None:
-    """An intrinsic is printed in WGSL from its definition in GLSL, or from one of its own."""
-    text = defined_text(intrinsics()[name], WGSL)
-    parse_definitions(text)
-    unknown = {
-        called
-        for called in re.findall(r"\b(\w+) ?\(", text)
-        if called not in {*KNOWN, *KEYWORDS}
-        and "wgsl" not in getattr(intrinsics().get(called), "definitions", ())
-        and not types.known(called)
-    }
-    assert not unknown, (
-        f"{name} calls {unknown}, which WGSL lacks: add `wgsl`, a definition in the same language "
-        f"without them, to [{name}] in templates/intrinsics.toml, or the functions to "
-        f"compiler/codegen/wgsl/builtins.py"
-    )
+    """An intrinsic is called with values of its parameters' types."""
+    types = {n: WGSL.name_of(t or FLOAT, 4) for n, t in INTRINSICS[name].parameters.items()}
+    given = [Name(each) for each in types]
+    value = Call(name, *given) if given or not INTRINSICS[name].result else Name(name)
+    print_kernel("some.jinja", body(Evaluate(value)), types)
 
 
 def test_every_intrinsic_is_used() -> None:
     """In a template, in the text of an expression or an accessor, or by another intrinsic."""
     needed = {
-        name for entry in intrinsics().values() for names in entry.needs.values() for name in names
+        called
+        for name in INTRINSICS
+        for language in LANGUAGES.values()
+        for called in needs(name, language)
     }
     # Code names an intrinsic that has a form for slices once.
     texts = "".join((compiler_text(), *templates().values()))
     unused = {
         name
-        for name in intrinsics().keys() - needed
+        for name in INTRINSICS.keys() - needed
         if not re.search(rf"\b{name.removesuffix('S')}S?\b", texts)
     }
     assert unused == set()

@@ -17,7 +17,8 @@ from graphs import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.codegen.intrinsics import defined, definitions, intrinsics
+from tflgpu.compiler.codegen.definitions import defined, definitions
+from tflgpu.compiler.intrinsics import INTRINSICS
 from tflgpu.compiler.language.language import OPENCL
 from tflgpu.compiler.options import TargetName
 
@@ -79,10 +80,10 @@ def test_every_file_says_what_it_computes(
 def test_files_of_a_program_may_define_the_same_intrinsics(tmp_path: Path) -> None:
     """All of them twice, as in two files that a driver compiles as one program."""
     need_programs("clang")
-    found = defined(intrinsics(), OPENCL)
+    found = defined(INTRINSICS, OPENCL)
     twice: list[str] = []
     for kernel in ("first_000", "second_001"):
-        twice += definitions(intrinsics(), OPENCL, 16, kernel)
+        twice += definitions(INTRINSICS, OPENCL, 16, kernel)
         twice += (f"#undef {entry.name}" for entry in found)
     file = tmp_path / "twice.cl"
     file.write_text("\n".join(["#pragma OPENCL EXTENSION cl_khr_fp16 : enable", *twice]))

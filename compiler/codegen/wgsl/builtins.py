@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...language.notation import UNARY
 from .types import lanes, scalar, vector, wgsl
-from .values import Value, binary, called, chosen, common, filled, shift
+from .values import Value, called, chosen, common, filled, shift
 
 # Functions that WGSL has under the same name.
 SAME = {
@@ -30,15 +30,6 @@ RESULTS = {
     **{"unpackHalf2x16": "vec2", "packHalf2x16": "uint", "dot4I8Packed": "int", "barrier": "void"},
 }
 
-COMPARISONS = {
-    "lessThan": "<",
-    "lessThanEqual": "<=",
-    "greaterThan": ">",
-    "greaterThanEqual": ">=",
-    "equal": "==",
-    "notEqual": "!=",
-}
-
 BITCASTS = {
     "floatBitsToInt": "int",
     "floatBitsToUint": "uint",
@@ -49,7 +40,7 @@ BITCASTS = {
 ATOMICS = {"atomicAnd", "atomicOr"}
 
 # All functions of GLSL that have a counterpart.
-KNOWN = frozenset({*SAME, *RENAMED, *COMPARISONS, *BITCASTS, *ATOMICS, "not", "bitfieldExtract"})
+KNOWN = frozenset({*SAME, *RENAMED, *BITCASTS, *ATOMICS, "not", "bitfieldExtract"})
 
 VARIABLES = {
     "gl_GlobalInvocationID": Value("work_item", "uvec3"),
@@ -65,23 +56,21 @@ class Unprintable(ValueError):
 def builtin(function: str, arguments: Sequence[Value]) -> Value:
     """The call of a function that GLSL has built in (Unprintable)."""
     type = common(arguments)
-    if function in COMPARISONS:
-        return binary(COMPARISONS[function], *(filled(each, type) for each in arguments))
     if function in BITCASTS:
         type = vector(BITCASTS[function], lanes(type))
         return called(f"bitcast<{wgsl(type)}>", arguments, type)
     if function == "not":
         return Value(f"!{arguments[0].within(UNARY)}", type, UNARY)
-    if function == "mix" and scalar(arguments[2].type) == "bool":
-        one, other, by = arguments
-        return chosen(by, other, one)
+    if function == "select":
+        other, one, by = arguments
+        return chosen(by, one, other)
     if function == "bitfieldExtract":
         value, *bits = arguments
         return called("extractBits", [value, *(shift(each, "uint") for each in bits)], value.type)
     if function not in KNOWN:
         raise Unprintable(
             f"no function {function} in WGSL: add it to compiler/codegen/wgsl/builtins.py, or "
-            f"define it as `wgsl` in templates/intrinsics.toml"
+            f"define it as `wgsl` in compiler/intrinsics"
         )
     if function == "atan" and len(arguments) == 2:
         function = "atan2"

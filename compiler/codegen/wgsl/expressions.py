@@ -3,18 +3,18 @@
 WGSL has no macros and no conditional operator, and its expressions change nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ...language.expression import Expression, Name, Number, Operation, Real, Sum, Unary
+from ...language.expression import Expression, Name, Number, Operation, Real, Sum, Unary, Word
+from ...language.language import WGSL
 from ...language.notation import ATOM, SUM
 from ...language.primary import Call, Choice, Element, Member, Numeral, Step
 from ...language.printing import Printer
 from ...language.statement import Assign, Evaluate
+from ..definitions import Macro, definition
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin, named
-from .definitions import Macro, within
-from .parse import definitions_of
 from .types import known, scalar, vector
 from .values import Value, binary, called, chosen, common, constructed, numeral, unary
 
@@ -66,7 +66,7 @@ class ExpressionPrinter(Printer[Variable]):
         """An expression that is read."""
         if isinstance(node, Name):
             return self._name(node.text)
-        if isinstance(node, Number | Real | Numeral):
+        if isinstance(node, Number | Word | Real | Numeral):
             return numeral(node)
         if isinstance(node, Sum):
             return self.expression(node.written)
@@ -129,7 +129,7 @@ class ExpressionPrinter(Printer[Variable]):
             if not by:
                 return Value(text, found.type)
             return Value(f"{text} {'+' if by > 0 else '-'} {abs(by)}", found.type, SUM)
-        if definitions_of(name):
+        if definition(name, WGSL):
             return self._call(Call(name))
         if name not in VARIABLES:
             raise Unprintable(f"no variable {name}")
@@ -169,7 +169,7 @@ class ExpressionPrinter(Printer[Variable]):
         if known(function):
             return constructed(function, [self.expression(each) for each in given])
         arguments = self.with_sizes(given)
-        if definitions_of(function):
+        if definition(function, WGSL):
             made = self._function(function, tuple([each.type for each in arguments]))
             return called(made.text, arguments, made.type)
         return builtin(function, arguments)
@@ -177,15 +177,15 @@ class ExpressionPrinter(Printer[Variable]):
     def expanded(self, node: Call) -> Sequence[Assign | Evaluate]:
         """What a macro stands for, if it takes an array, or is no longer than its call."""
         function, *arguments = node.parts
-        macro = next(reversed(definitions_of(function)), None)
+        macro = definition(function, WGSL)
         if not isinstance(macro, Macro):
             return ()
         value = isinstance(macro.body[0], Evaluate) and len(macro.body) == 1
-        short = max(macro.uses.values(), default=0) <= 1
+        short = max(macro.uses, default=0) <= 1 and not macro.entry.function
         if value and not short and not any(map(self._is_array, arguments)):
             return ()
-        for name, argument in zip(macro.parameters, arguments, strict=True):
-            if macro.uses[name] > 1 and any(isinstance(each, Step) for each in within(argument)):
+        for uses, argument in zip(macro.uses, arguments, strict=True):
+            if uses > 1 and any(isinstance(each, Step) for each in within(argument)):
                 raise Unprintable(f"{function} takes a variable that changes several times")
         return macro.called(*arguments)
 
@@ -200,6 +200,13 @@ class ExpressionPrinter(Printer[Variable]):
         if found and not found.changes:
             found.changes = True
             found.lines[:] = map(changing, found.lines)
+
+
+def within(node: Expression) -> Iterator[Expression]:
+    """An expression and everything in it."""
+    yield node
+    for part in node.operands:
+        yield from within(part)
 
 
 def straight(condition: Expression) -> Expression:

@@ -9,13 +9,13 @@ from types import MappingProxyType
 
 from ...errors import RenderError
 from ...language.expression import Name
+from ...language.language import WGSL
 from ...language.primary import Element
 from ...language.printing import indented
 from ...language.statement import Declare, Printed, Return, Statements, body
 from ...language.types import INT
+from ..definitions import Function, Macro, definition
 from .builtins import Unprintable, named
-from .definitions import Function, Macro
-from .parse import ParseError, definitions_of
 from .printer import WGSLPrinter
 from .types import wgsl
 from .values import Value
@@ -35,14 +35,13 @@ class Functions:
             if any(name == other.text for other in self._values.values()):
                 name += f"_{wgsl(types[0])}"
             self._values[intrinsic, types] = Value(name, "")  # taken, also while it is printed
-            self._values[intrinsic, types] = self._print(name, _overload(intrinsic, types))
+            self._values[intrinsic, types] = self._print(name, *_function(intrinsic, types))
         return self._values[intrinsic, types]
 
-    def _print(self, name: str, function: Function) -> Value:
-        parameters = {each.name: each.type for each in function.parameters}
+    def _print(self, name: str, parameters: Mapping[str, str], statements: Statements) -> Value:
         printer = WGSLPrinter(parameters, self.value)
-        lines = printer.lines(function.body)
-        result = function.type or printer.returned
+        lines = printer.lines(statements)
+        result = printer.returned
         changed = printer.changed  # in WGSL, parameters do not change
         copies = [f"var {named(each)} = given_{named(each)};" for each in changed]
         given = ", ".join(
@@ -54,17 +53,17 @@ class Functions:
         return Value(name, result)
 
 
-def _overload(intrinsic: str, types: tuple[str, ...]) -> Function:
-    """The definition for arguments of such types (Unprintable)."""
-    for each in definitions_of(intrinsic):
-        if isinstance(each, Macro):
-            (only,) = each.body
-            pairs = zip(types, each.parameters, strict=True)
-            parameters = tuple(Declare(type, name) for type, name in pairs)
-            return Function("", intrinsic, parameters, body(Return(only.value)))
-        if each.name == intrinsic and types == tuple(one.type for one in each.parameters):
-            return each
-    raise Unprintable(f"no {intrinsic} of {', '.join(types)} in templates/intrinsics.toml")
+def _function(intrinsic: str, types: tuple[str, ...]) -> tuple[Mapping[str, str], Statements]:
+    """The parameters with such types, and the statements (Unprintable)."""
+    found = definition(intrinsic, WGSL)
+    if isinstance(found, Macro):
+        (only,) = found.body
+        names = (each.text for each in found.parameters)
+        return dict(zip(names, types, strict=True)), body(Return(only.value))
+    assert isinstance(found, Function)
+    if tuple(found.parameters.values()) != types:
+        raise Unprintable(f"no {intrinsic} of {', '.join(types)} in compiler/intrinsics")
+    return found.parameters, found.body
 
 
 SIZES = "sizes"  # The array of what kernels for several sizes read.
@@ -95,7 +94,7 @@ def print_kernel(
         if atomic:
             printer = WGSLPrinter(types, functions.value, atomic, given)
             lines = printer.lines(statements)
-    except (ParseError, Unprintable) as error:
+    except Unprintable as error:
         raise RenderError(f"{template}, for WGSL: {error}") from error
     # Bindings that a kernel does not name are left out of its layout.
     unnamed = [f"_ = &{name};" for name in printer.unnamed]

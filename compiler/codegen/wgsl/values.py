@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...language.expression import Number, Real
+from ...language.expression import Number, Real, Word
 from ...language.notation import (
     AND,
     ATOM,
@@ -51,7 +51,7 @@ class Value(NamedTuple):
         return f"({self.text})" if self.level == COMPARISON and "<" in self.text else self.text
 
 
-def numeral(node: Number | Real | Numeral) -> Value:
+def numeral(node: Number | Word | Real | Numeral) -> Value:
     text, type = node.text, node.type
     if node.value == -(2**31):
         return binary("-", unary("-", Value("2147483647", type)), Value("1", type))

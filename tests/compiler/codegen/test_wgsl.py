@@ -1,4 +1,4 @@
-"""WGSL, printed from the statements of kernels and from definitions in GLSL."""
+"""WGSL, printed from the statements of kernels and of intrinsics."""
 
 import re
 
@@ -10,43 +10,47 @@ from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.codegen.wgsl import print_kernel
-from tflgpu.compiler.codegen.wgsl.definitions import Function
-from tflgpu.compiler.codegen.wgsl.parse import ParseError, parse_definitions
 from tflgpu.compiler.errors import RenderError
-from tflgpu.compiler.language.expression import Name, Number
-from tflgpu.compiler.language.primary import Call, Element, Step
+from tflgpu.compiler.language.expression import Expression, Name, Number, Real, Unary, Word
+from tflgpu.compiler.language.primary import Array, Call, Choice, Element, Step
 from tflgpu.compiler.language.statement import (
     Assign,
     Copy,
     Declare,
     Evaluate,
+    For,
     If,
     Printed,
+    Remark,
     Return,
     Statement,
     Statements,
     While,
 )
-from tflgpu.compiler.language.types import FLOATS, INT, INTS
+from tflgpu.compiler.language.types import BOOL, FLOAT, FLOATS, INT, INTS, UINT, UINTS
 from tflgpu.runtime.plan.validate import validate
 
-# Arrays and variables that the texts below name.
+# Arrays and variables that the statements below name.
 ARRAYS = {
     **{"x": "vec4[]", "y": "vec4[]", "rows": "float[]", "words": "uint[]", "numbers": "int[]"},
     **{"halves": "uvec2[]", "gx": "int", "v": "vec4", "a": "int", "b": "int", "f": "float"},
 }
+A, B, AT, GX = (Name(name, INT) for name in ("a", "b", "at", "gx"))
+F, V, W = Name("f", FLOAT), Name("v", FLOATS), Name("w", UINTS)
+X, ROWS, WORDS, NUMBERS = (
+    Array(name, 0, type)
+    for name, type in (("x", FLOATS), ("rows", FLOAT), ("words", UINT), ("numbers", INT))
+)
+NONE = Statements(())
 
 
-def printed(text: str) -> Printed:
-    """The statements of a text in GLSL in WGSL."""
-    (function,) = parse_definitions(f"int of() {{\n{text}\n}}")
-    assert isinstance(function, Function)
-    return print_kernel("some.jinja", function.body, ARRAYS)
+def printed(*statements: Statement) -> Printed:
+    return print_kernel("some.jinja", Statements(statements), ARRAYS)
 
 
 def body(*statements: Statement) -> str:
     """Statements in WGSL, not indented as a whole."""
-    return "\n".join(lines(print_kernel("some.jinja", Statements(statements), ARRAYS)))
+    return "\n".join(lines(printed(*statements)))
 
 
 def lines(found: Printed) -> list[str]:
@@ -54,22 +58,27 @@ def lines(found: Printed) -> list[str]:
     return [line[2:] for line in found.body.splitlines() if not line.startswith("  _ = &")]
 
 
+def put(target: Expression, value: Expression, sign: str = "=") -> Assign:
+    return Assign(target, sign, value)
+
+
+def vector(name: str, *values: Expression | float) -> Call:
+    return Call(name, *values, type={"i": INTS, "u": UINTS}.get(name[0], FLOATS))
+
+
 @pytest.mark.parametrize(
-    ("text", "wgsl"),
+    ("statements", "wgsl"),
     [
-        ("int at; at = gx * 4;", "let at = gx * 4;"),
-        ("int at = gx; at += 1;", "var at = gx;\nat += 1;"),
-        ("vec4 sum;", "var sum: vec4f;"),
-        ("float override = 0.5f;", "let override_ = 0.5;"),
-        ("f = -3.4028235e+38f;", "f = -3.40282346e+38;"),
-        ("// one by one\nf = f;", "// one by one\nf = f;"),
+        ([Declare(INT, "at"), put(AT, GX * 4)], "let at = gx * 4;"),
+        ([Declare(INT, "at", value=GX), put(AT, Number(1), "+=")], "var at = gx;\nat += 1;"),
+        ([Declare(FLOATS, "sum")], "var sum: vec4f;"),
+        ([Declare(FLOAT, "override", value=Real(0.5))], "let override_ = 0.5;"),
+        ([put(F, Real(-3.4028235e38))], "f = -3.40282346e+38;"),
+        ([Remark("// one by one"), put(F, F)], "// one by one\nf = f;"),
     ],
 )
-def test_variables_are_let_unless_they_change(text: str, wgsl: str) -> None:
-    assert "\n".join(lines(printed(text))) == wgsl
-
-
-A, AT, GX = (Name(name) for name in ("a", "at", "gx"))
+def test_variables_are_let_unless_they_change(statements: list[Statement], wgsl: str) -> None:
+    assert body(*statements) == wgsl
 
 
 def test_declarations_of_arrays_and_of_inner_blocks() -> None:
@@ -86,61 +95,77 @@ def test_statements_that_templates_alone_have() -> None:
     assert body(loop) == "while a < 3 { a++; }"
 
 
+STEP_A, STEP_B = Evaluate(Step(A, 1)), Evaluate(Step(B, -1))
+SMALLER = If(A < 2, Statements((put(A, Number(2)),)), NONE)
+
+
 @pytest.mark.parametrize(
-    ("text", "wgsl"),
+    ("statement", "wgsl"),
     [
-        ("if (a < b) a++; else b--;", "if a < b {\n  a++;\n} else {\n  b--;\n}"),
-        ("if (a < 1) a = 1; else if (a < 2) a = 2;",
+        (If(A < B, Statements((STEP_A,)), Statements((STEP_B,))),
+         "if a < b {\n  a++;\n} else {\n  b--;\n}"),
+        (If(A < 1, Statements((put(A, Number(1)),)), Statements((SMALLER,))),
          "if a < 1 {\n  a = 1;\n} else if a < 2 { a = 2; }"),
-        ("for (int s = 0; s < 4; s++) f += rows[s];",
+        (For(Declare(INT, "s", value=Number(0)), Name("s") < 4, Evaluate(Step(Name("s"), 1)),
+             Statements((put(F, ROWS(Name("s")), "+="),))),
          "for (var s = 0; s < 4; s++) { f += rows[s]; }"),
-        ("for (; b > 0; b >>= 1) a *= a;", "for (; b > 0; b >>= 1u) { a *= a; }"),
-        ("if (a < b && !(b < 3)) { a++; b++; }", "if a < b && !(b < 3) {\n  a++;\n  b++;\n}"),
+        (For(None, B > 0, put(B, Number(1), ">>="), Statements((put(A, A, "*="),))),
+         "for (; b > 0; b >>= 1u) { a *= a; }"),
+        (If((A < B) & Unary("!", B < 3), Statements((STEP_A, Evaluate(Step(B, 1)))), NONE),
+         "if a < b && !(b < 3) {\n  a++;\n  b++;\n}"),
     ],
 )  # fmt: skip
-def test_control_flow_is_that_of_wgsl(text: str, wgsl: str) -> None:
-    assert "\n".join(lines(printed(text))) == wgsl
+def test_control_flow_is_that_of_wgsl(statement: Statement, wgsl: str) -> None:
+    assert body(statement) == wgsl
+
+
+WIDE = Call("uvec4", WORDS(0), type=UINTS)
+ODD = (((A & B) | A).equals(0)) | ((A < 1) & (B < 2))
 
 
 @pytest.mark.parametrize(
-    ("text", "wgsl"),
+    ("statement", "wgsl"),
     [
-        ("f = a < b ? f : 1.0f;", "f = select(1.0, f, a < b);"),
-        (
-            "f = a < 3 && (b > 0 || f > 1.0f) ? f : 1.0f;",
-            "f = select(1.0, f, (a < 3) & ((b > 0) | (f > 1.0)));",
-        ),
-        ("v = a < 3 ? x[a] : vec4(0.0f);", "v = select(vec4f(0.0), x[a], a < 3);"),
-        ("v = mix(vec4(0.0), v, lessThan(ivec4(0, 1, 2, 3), ivec4(a)));",
+        (put(F, Choice(A < B, F, Real(1.0))), "f = select(1.0, f, a < b);"),
+        (put(F, Choice((A < 3) & ((B > 0) | (F > 1.0)), F, Real(1.0))),
+         "f = select(1.0, f, (a < 3) & ((b > 0) | (f > 1.0)));"),
+        (put(V, Choice(A < 3, X(A), vector("vec4", 0.0))), "v = select(vec4f(0.0), x[a], a < 3);"),
+        (put(V, vector("select", vector("vec4", 0.0), V, vector("ivec4", 0, 1, 2, 3) < A)),
          "v = select(vec4f(0.0), v, vec4i(0, 1, 2, 3) < vec4i(a));"),
-        ("v = max(v, 0.0f);", "v = max(v, vec4f(0.0));"),
-        ("a = (a >> b) + (a << 3);", "a = (a >> u32(b)) + (a << 3u);"),
-        ("uvec4 w = uvec4(words[0]) >> uvec4(0, 8, 16, 24) & 255u;",
+        (put(V, vector("max", V, 0.0)), "v = max(v, vec4f(0.0));"),
+        (put(A, (A >> B) + (A << 3)), "a = (a >> u32(b)) + (a << 3u);"),
+        (Declare(UINTS, "w", value=WIDE >> vector("uvec4", 0, 8, 16, 24) & 255),
          "let w = (vec4u(words[0]) >> vec4u(0, 8, 16, 24)) & vec4u(255u);"),
-        ("bool c = (a & b | a) == 0 || a < 1 && b < 2;",
-         "let c = (((a & b) | a) == 0) | ((a < 1) & (b < 2));"),
-        ("if ((a & b | a) == 0 || a < 1 && b < 2) { a = b; }",
+        (Declare(BOOL, "c", value=ODD), "let c = (((a & b) | a) == 0) | ((a < 1) & (b < 2));"),
+        (If(ODD, Statements((put(A, B),)), NONE),
          "if ((a & b) | a) == 0 || (a < 1 && b < 2) { a = b; }"),
-        ("a = a - -b - (a - b) * -a;", "a = a - (-b) - (a - b) * -a;"),
-        ("v = vec4(a, f, numbers[0], 1);", "v = vec4f(f32(a), f, f32(numbers[0]), 1);"),
-        ("a = floatBitsToInt(f); f = float(a); a = int(a);",
-         "a = bitcast<i32>(f);\nf = f32(a);\na = a;"),
-        ("f = unpackHalf2x16(words[a / 2])[a % 2];", "f = unpack2x16float(words[a / 2])[a % 2];"),
-        ("a = bitfieldExtract(a, b * 8, 8);", "a = extractBits(a, u32(b * 8), 8u);"),
+        (put(F, F - Unary("-", F) - (F - F) * -F), "f = f - (-f) - (f - f) * -f;"),
+        (put(V, vector("vec4", A, F, NUMBERS(0), 1)), "v = vec4f(f32(a), f, f32(numbers[0]), 1);"),
+        (put(A, Call("floatBitsToInt", F)), "a = bitcast<i32>(f);"),
+        (put(F, Call("float", A)), "f = f32(a);"),
+        (put(A, Call("int", A)), "a = a;"),
+        (put(F, Element(Call("unpackHalf2x16", WORDS(A // 2)), A % 2, FLOAT)),
+         "f = unpack2x16float(words[a / 2])[a % 2];"),
+        (put(A, Call("bitfieldExtract", A, B * 8, 8)), "a = extractBits(a, u32(b * 8), 8u);"),
     ],
 )  # fmt: skip
-def test_expressions_have_explicit_types(text: str, wgsl: str) -> None:
-    assert "\n".join(lines(printed(text))) == wgsl
+def test_expressions_have_explicit_types(statement: Statement, wgsl: str) -> None:
+    assert body(statement) == wgsl
 
 
 def test_steps_within_expressions_become_statements() -> None:
-    assert lines(printed("v = x[a++];")) == ["v = x[a];", "a++;"]
-    both = lines(printed("v = x[a++] + x[a++] * rows[a];"))
+    after = Step(A, 1)
+    assert lines(printed(put(V, X(after)))) == ["v = x[a];", "a++;"]
+    both = lines(printed(put(V, X(after) + X(after) * ROWS(A))))
     assert both == ["v = x[a] + x[a + 1] * rows[a + 2];", "a += 2;"]
 
 
 def test_intrinsics_of_values_are_functions() -> None:
-    found = printed("v = limitS(v, 0.0f, 6.0f); f = sum_lanes(v); f = nan_to(f, 0.0f);")
+    found = printed(
+        put(V, vector("limitS", V, 0.0, 6.0)),
+        put(F, Call("sum_lanes", V)),
+        put(F, Call("nan_to", F, 0.0)),
+    )
     assert lines(found) == [
         "v = limitS(v, 0.0, 6.0);",
         "f = dot(v, vec4f(1.0));",  # no longer than its call
@@ -158,20 +183,24 @@ def test_intrinsics_of_values_are_functions() -> None:
 
 
 def test_functions_have_the_same_text_wherever_they_are_called() -> None:
-    call = "a = scale_wide(a, a, a, b, b);"
-    nested = printed(f"if (a < b) {{ if (b < 3) {{ if (b < 2) {{ {call} }} }} }}").functions
-    assert nested == printed(call).functions
+    call = put(A, Call("scale_wide", A, A, A, B, B))
+    nested: Statement = call
+    for number in (2, 3, 4):
+        nested = If(number > B, Statements((nested,)), NONE)
+    assert printed(nested).functions == printed(call).functions
 
 
 def test_parameters_that_change_are_copied() -> None:
-    (power,) = printed("a = whole_power(a, b);").functions
+    (power,) = printed(put(A, Call("whole_power", A, B))).functions
     assert power.startswith(
         "fn whole_power(given_a: i32, given_b: i32) -> i32 {\n  var a = given_a;\n"
     )
 
 
 def test_intrinsics_of_arrays_are_written_out() -> None:
-    found = printed("v = load_lanes(rows, a); store_lanes(rows, 4, v);")
+    rows = Name("rows")
+    store = Evaluate(Call("store_lanes", rows, 4, V))
+    found = printed(put(V, vector("load_lanes", rows, A)), store)
     assert found.functions == ()
     assert lines(found) == [
         "v = vec4f(rows[a], rows[a + 1], rows[a + 2], rows[a + 3]);",
@@ -181,7 +210,12 @@ def test_intrinsics_of_arrays_are_written_out() -> None:
 
 
 def test_arrays_that_work_items_share_words_of_are_atomic() -> None:
-    found = printed("a = uint8_at(words, 5); set_byte(words, gx, a); words[0] = 3u;")
+    words = Name("words")
+    found = printed(
+        put(A, Call("uint8_at", words, 5)),
+        Evaluate(Call("set_byte", words, GX, A)),
+        put(WORDS(0), Word(3)),
+    )
     assert found.atomic == {"words"}
     assert lines(found) == [
         "a = i32(extractBits(atomicLoad(&words[1]), 8u, 8u));",
@@ -192,54 +226,31 @@ def test_arrays_that_work_items_share_words_of_are_atomic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("statement", "message"),
     [
         (
-            "f = lgamma(f);",
+            put(F, Call("lgamma", F)),
             "some.jinja, for WGSL: no function lgamma in WGSL: add it to .* or define",
         ),
-        ("f = missing;", "no variable missing"),
-        ("f = a < 1 ? rows[b++] : f;", "changes a variable, in any case"),
-        ("if (a++ < 1) a = 1;", "changes a variable, which WGSL cannot"),
-        ("v = load_lanes(rows, a++);", "takes a variable that changes several times"),
-        ("f = power(f, a);", "no power of float, int in templates/intrinsics.toml"),
+        (put(F, Name("missing")), "no variable missing"),
+        (put(F, Choice(A < 1, ROWS(Step(B, 1)), F)), "changes a variable, in any case"),
+        (If(Step(A, 1) < 1, NONE, NONE), "changes a variable, which WGSL cannot"),
+        (
+            put(V, vector("load_lanes", Name("rows"), Step(A, 1))),
+            "takes a variable that changes several times",
+        ),
+        (put(F, Call("power", F, A)), "no power of float, int in compiler/intrinsics"),
     ],
 )
-def test_statements_that_cannot_be_printed_are_an_error(text: str, message: str) -> None:
+def test_statements_that_cannot_be_printed_are_an_error(statement: Statement, message: str) -> None:
     with pytest.raises(RenderError, match=message):
-        printed(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("f = f @ f;", r"expected ';', not '@', in: int of \( \) { f = f @ f"),
-        ("f = (f;", r"expected '\)', not ';', in: int of \( \) { f = \( f ;"),
-        ("if (a < 1) {", r"expected '\(', not '', in: .* < 1 \) { "),
-    ],
-)
-def test_definitions_that_cannot_be_read_are_an_error(text: str, message: str) -> None:
-    with pytest.raises(ParseError, match=message):
-        printed(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("#define twice(v) (v) @ 2", r"expected '', not '@', in: \( v \) @ 2"),
-        ("float twice(float", "the text ends early: float twice \\( float"),
-        ("float", "the text ends early: float"),
-    ],
-)
-def test_definitions_are_read_to_their_end(text: str, message: str) -> None:
-    with pytest.raises(ParseError, match=message):
-        parse_definitions(text)
+        printed(statement)
 
 
 def test_long_lines_are_continued() -> None:
-    terms = " + ".join(f"rows[{number} * a]" for number in range(12))
-    first, second = lines(printed(f"f = {terms};"))
-    assert f"{first} {second.strip()}" == f"f = {terms};"
+    terms = [ROWS(A * number) for number in range(2, 14)]
+    first, second = lines(printed(put(F, sum(terms[1:], terms[0]))))
+    assert f"{first} {second.strip()}" == f"f = {' + '.join(map(str, terms))};"
     assert max(len(first), len(second)) <= 100
     assert second.startswith("    + rows")
 
