@@ -190,7 +190,7 @@ int multiply_rounded_twice(int a, int multiplier, int exponent) {
 }""", glsl=_multiply_rounded_twice),
     intrinsic("multiply_each_rounded_twice a:N multiplier:N exponent:N -> N",
         "the same, with a factor for each lane",
-        lambda f, *operands: f.multiply_rounded_twice(*operands), function=True),
+        lambda f, *operands: f.multiply_rounded_twice(*operands)),
     intrinsic("multiply_each_upwards a:N multiplier:N exponent:N ties_away:N -> N",
         "the same, ties of the shift upwards, or away from zero where `ties_away` is 1",
         _multiply_each_upwards),

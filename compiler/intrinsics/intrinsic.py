@@ -35,7 +35,7 @@ class Intrinsic:
     # The type of its result; "" for that of what it is given.
     gives: str
     forms: Mapping[str, Form]  # By language.
-    # Whether its slices are computed lane by lane by a function of numbers.
+    # Whether slices are computed lane by lane; those of floats, only where it is a function.
     by_lanes: bool
     one: str = ""  # The name of that of single numbers, of which it is the variant for slices.
     # Whether it is a function although its formula is an expression, as that repeats an operand.
@@ -104,7 +104,7 @@ def intrinsic(
 
     The formula holds in every language without a form of its own; Vulkan's GLSL and WGSL have that
     of GLSL ES, but texts of GLSL are none of WGSL. An intrinsic of floats T or of integers N exists
-    for slices, too. With N, or `by_lanes`, functions of slices call those of numbers for each lane.
+    for slices, too: with N, those call that of numbers for each lane, and `by_lanes` functions do.
     `others` are fields of the record.
     """
     declared, _, result = signature.partition(" -> ")
