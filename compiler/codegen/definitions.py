@@ -121,9 +121,9 @@ def definition(name: str, language: Language, lanes: int = 4) -> Definition | No
     form = entry.forms.get(language.name) if entry else None
     if entry is None or form is None:
         return None
-    if entry.by_lanes and entry.of_slices:
-        if entry.result == INTS or _is_function(entry.one, language, lanes):
-            return _lane_by_lane(entry, language, lanes)
+    by_lanes = entry.by_lanes and entry.of_slices
+    if by_lanes and (entry.result == INTS or _is_function(entry.one, language, lanes)):
+        return _lane_by_lane(entry, language, lanes)
     if isinstance(form, str):
         return Text(_text(entry, form, language, lanes), form.startswith("\n"), entry.needs)
     body = Body(language, lanes, entry.of_slices)

@@ -68,7 +68,10 @@ def _floor_mod(f: Any, a: Expression, b: Expression) -> Any:
 
 
 def _with_nan(f: Any, y: Expression, x: Expression) -> Any:
-    return f.select(f.isnan(x), x, f.select(f.isnan(y), y, f.atan(y, x)))
+    side = f.let("side", f.select(f.bits_to_int(x) < 0, -1.0, 1.0))
+    origin = f.equals(x, 0.0) & f.equals(y, 0.0)
+    angle = f.let("angle", f.atan(y, f.select(origin, side, x)))
+    return f.select(f.isnan(x), x, f.select(f.isnan(y), y, angle))
 
 
 def _multiply_add_wide(
@@ -177,9 +180,10 @@ QUOTIENTS = (
     intrinsic("floor_mod a:T b:T -> T", "the remainder of such a division, with the sign of b",
         opencl="select(fmod(a, b), fmod(a, b) + (b), fmod(a, b) * (b) < 0.0f)", glsl=_floor_mod,
         function=True),
+    # GLSL leaves atan(0, 0) undefined.
     intrinsic("atan2_nan y:T x:T -> T",
         "the angle of a point; NaN where a coordinate is, which GLSL's atan() may drop",
-        opencl="atan2(y, x)", glsl=_with_nan),
+        opencl="atan2(y, x)", glsl=_with_nan, by_lanes=True),
     intrinsic("power_below v:T -> T", "the greatest power of two up to a positive number",
         lambda f, v: f.bits_to_float(f.bits_to_int(v) & hexadecimal(0x7F800000))),
     intrinsic("multiply_add a b c -> a", "a * b + c, rounded once", opencl="fma(a, b, c)",

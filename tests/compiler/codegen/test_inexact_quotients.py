@@ -26,7 +26,7 @@ def inexact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         inexact = {}
         for file, text in sources.items():
             inexact[file] = text.replace("(a) / (b)", f"(a) / (b) * {request.param}f")
-            inexact[file] = inexact[file].replace("(a / b)", f"(a / b * {request.param})")
+            inexact[file] = inexact[file].replace("(a / b)", f"(a / b * {request.param}f)")
             if file.endswith(".wgsl"):
                 inexact[file] = text.replace("a / b", f"(a / b * {request.param})")
         changed.append(inexact != sources)
