@@ -14,8 +14,6 @@ Devices that multiply bytes have sums of 32 bits. There such a layer stays whole
 `least`, the least number of x.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ...ir import Array, Tensor, constant
@@ -33,10 +31,11 @@ def exact_sums(layer: Layer) -> Tensor:
     count = layer.weights.shape[layer.output_axis]
     own = np.zeros(count) if layer.bias is None else layer.bias.astype(np.float64)
     small, large = _divide(own, products.sum(0))
-    parts = list(parts_of(products, np.abs(small)))
-    if (len(parts) > 1 or large.any()) and _multiplies_bytes(layer, own):
+    beyond = (products.sum(0) + np.abs(own)).max(initial=0) > EXACT
+    if beyond and _multiplies_bytes(layer, own):
         least = INTEGERS[layer.image.dtype][0] - here.zero(layer.image)
         return layer.sums(layer.centered_image, layer.centered_weights, layer.bias, least=least)
+    parts = parts_of(here, products, np.abs(small))
     if len(parts) > 1 and layer.grouped:
         raise here.declined("sums of grouped channels may be too large to be exact")
     if len(parts) + bool(large.any()) > 2 or (large.astype(np.float32) != large).any():
@@ -81,15 +80,16 @@ def _divide(bias: Array, products: Array) -> tuple[Array, Array]:
     return bias - large, large
 
 
-def parts_of(products: Array, bias: Array) -> Iterator[Channels]:
-    """The ranges of input channels whose sums are exact."""
-    first, total = 0, bias.copy()
+def parts_of(here: Lowering, products: Array, bias: Array) -> list[Channels]:
+    """The ranges of input channels whose sums are exact; UnsupportedError if a channel's are not."""
+    here.require_exact(float(products.max(initial=0)))
+    parts, first, total = [], 0, bias.copy()
     for channel, own in enumerate(products):
         if channel > first and (total + own).max() > EXACT:
-            yield first, channel
+            parts.append((first, channel))
             first, total = channel, np.zeros_like(bias)
         total = total + own
-    yield first, len(products)
+    return [*parts, (first, len(products))]
 
 
 def _part(layer: Layer, image: Tensor, bias: Array | None, channels: Channels) -> Tensor:
@@ -124,10 +124,9 @@ def wrapped_sums(layer: Layer) -> tuple[Tensor, Tensor]:
     bias = np.zeros(products.shape[1]) if layer.bias is None else layer.bias.astype(np.float64)
     if (products.sum(0) + np.abs(bias)).max(initial=0) <= EXACT:
         return here.constant(0), layer.sums(layer.centered_image, weights, layer.bias)
-    whole = layer.grouped or weights.data is None
-    parts = [(0, len(products))] if whole else list(parts_of(products, np.zeros_like(bias)))
-    for first, end in parts:
-        here.require_exact(float(products[first:end].sum(0).max()))
+    if layer.grouped or weights.data is None:
+        here.require_exact(float(products.sum(0).max()))
+    parts = parts_of(here, products, np.zeros_like(bias))
     upper, lower = divided(here, integer_sums(layer, layer.centered_image, bias, parts), 8)
     return here.add("CAST", upper, dtype="float32"), here.add("CAST", lower, dtype="float32")
 

@@ -45,7 +45,7 @@ def sums_of_bytes(layer: Layer) -> tuple[Tensor, ...]:
     weights = layer.centered_weights
     if layer.input_axis is None or layer.grouped or weights.data is None:
         layer.here.require_exact(float((products.sum(0) + most).max(initial=0)))
-    elif len(parts := list(parts_of(products, most))) > 1:
+    elif len(parts := parts_of(layer.here, products, most)) > 1:
         whole = integer_sums(layer, high, upper, parts), integer_sums(layer, low, lower, parts)
         return digits(layer.here, *whole)
     return layer.sums(high, weights, upper), layer.sums(low, weights, lower)

@@ -93,11 +93,12 @@ def test_packed_weights_that_litert_does_not_unpack_are_declined(
         pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
 
 
+@pytest.mark.parametrize("scales", [None, Quantization((0.025,), (0,))])
 @pytest.mark.parametrize("side", [22, 23])
-def test_sums_of_one_channel_that_litert_rounds_itself_have_to_be_exact(side: int) -> None:
+def test_sums_of_one_channel_have_to_be_exact(side: int, scales: Quantization | None) -> None:
     """They have no parts. LiteRT rounds as XNNPACK does not where the bias has no scale."""
     weights = known(np.full((2, side, side, 2), 127, np.int8), Quantization((0.5,), (0,)))
-    image, added = graphs.xq(1, 30, 30, 2, zero=-128), known(np.zeros(2, np.int32))
+    image, added = graphs.xq(1, 30, 30, 2, zero=-128), known(np.zeros(2, np.int32), scales)
     attrs: dict[str, Any] = WINDOW
     value = graphs.quantized("CONV_2D", image, weights, added, **attrs)
     options = Options(device="gpu", fallback="none")
