@@ -81,7 +81,7 @@ def _divide(bias: Array, products: Array) -> tuple[Array, Array]:
 
 
 def parts_of(here: Lowering, products: Array, bias: Array) -> list[Channels]:
-    """The ranges of input channels whose sums are exact; UnsupportedError if a channel's are not."""
+    """Ranges of input channels whose sums are exact; UnsupportedError if those of one are not."""
     here.require_exact(float(products.max(initial=0)))
     parts, first, total = [], 0, bias.copy()
     for channel, own in enumerate(products):
