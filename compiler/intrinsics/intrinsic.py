@@ -117,7 +117,8 @@ def intrinsic(
         VULKAN.name: vulkan or glsl,
         WGSL.name: wgsl or (None if isinstance(glsl, str) else glsl),
     }
-    given = {*parameters.values(), *parameters, *_EITHER}
+    first = next(iter(parameters.values()), "")
+    given = {first, *parameters, *_EITHER}
     return Intrinsic(
         name,
         meaning,
