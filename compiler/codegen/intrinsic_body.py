@@ -20,7 +20,7 @@ from ..language.statement import (
     Statements,
     While,
 )
-from ..language.types import FLOATS, INT, INTS, LANE, UINT
+from ..language.types import FLOATS, INT, INTS, LANE, UINT, UINTS
 from .intrinsics import Function, Use
 from .kernel_functions import KernelFunctions
 
@@ -42,6 +42,10 @@ class Body(KernelFunctions):
 
     def to_uint(self, value: Expression) -> Expression:
         return Call("uint", value, type=UINT)
+
+    def to_uints(self, *values: Operand) -> Expression:
+        """Four integers without a sign, of a slice or of a value for each."""
+        return Call("uvec4", *values, type=UINTS)
 
     def fabs(self, value: Expression) -> Expression:
         return Function("fabs" if self.language.casts_as_in_c else "abs")(value)

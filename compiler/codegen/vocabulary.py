@@ -81,7 +81,7 @@ class Vocabulary:
             "S": lanes,
             "select": select,
             "share": self.share,
-            "shift_right": lambda value, bits: value >> bits,
+            "shift_right": operator.rshift,
             "slice_loads": self._target.device.slice_loads,
             "few_lanes": self._target.few_lanes,
             "splat": self.splat,

@@ -10,7 +10,15 @@ from .processors import QUICK
 from .sub_groups import SUB_GROUPS
 
 _TABLES = (
-    *(MEMORY, PACKED, BYTES, LANES, ARITHMETIC, QUICK, COMPARISONS, QUOTIENTS, INTEGERS),
+    MEMORY,
+    PACKED,
+    BYTES,
+    LANES,
+    ARITHMETIC,
+    QUICK,
+    COMPARISONS,
+    QUOTIENTS,
+    INTEGERS,
     SUB_GROUPS,
 )
 

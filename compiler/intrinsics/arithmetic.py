@@ -8,8 +8,9 @@ from ..language.types import FLOAT, UINT
 from .intrinsic import intrinsic
 
 
-def _bits(v: Expression) -> Expression:
-    return Call("floatBitsToUint", v, type=UINT)
+def _size(v: Expression) -> Expression:
+    """The bits of a float without its sign."""
+    return Call("floatBitsToUint", v, type=UINT) & Word(0x7FFFFFFF)
 
 
 def _float_of(bits: Expression) -> Expression:
@@ -99,10 +100,10 @@ ARITHMETIC = (
         wgsl=_hidden(0x7FC00000)),
     intrinsic("isnan v -> bool",
         "whether a number is NaN; WGSL's compilers may assume that none is",
-        wgsl=lambda f, v: f.greater(_bits(v) & Word(0x7FFFFFFF), Word(0x7F800000)), function=True),
+        wgsl=lambda f, v: f.greater(_size(v), Word(0x7F800000)), function=True),
     intrinsic("isinf v -> bool",
         "whether a number is infinite; the other languages have it built in",
-        wgsl=lambda f, v: f.equals(_bits(v) & Word(0x7FFFFFFF), Word(0x7F800000)), function=True),
+        wgsl=lambda f, v: f.equals(_size(v), Word(0x7F800000)), function=True),
     intrinsic("mod a b -> a", "the remainder of a division rounded down; GLSL has it built in",
         wgsl=lambda f, a, b: a - b * f.floor(a / b)),
     intrinsic("rounded v -> v",
@@ -148,11 +149,8 @@ ARITHMETIC = (
   return v > high ? {{ same("high") }} : v;
 }""", glsl=lambda f, v, low, high: f.select(f.isnan(v), v, f.clamp(v, low, high)), any_nan="clamp"),
 )
-# fmt: on
-
 
 # Of two floats, or of slices.
-# fmt: off
 COMPARISONS = (
     intrinsic("larger a:T b:T -> T", "the larger of two; NaN only where b is",
         opencl=lambda f, a, b: f.select(f.greater(a, b), a, b),
@@ -163,9 +161,7 @@ COMPARISONS = (
     intrinsic("if_positive v:T a:float b:float -> T", "a where v is above 0, b elsewhere",
         lambda f, v, a, b: f.select(f.greater(v, 0.0), a, b)),
 )
-# fmt: on
 
-# fmt: off
 QUOTIENTS = (
     intrinsic("power a:T b:T -> T", "a to the power b, also of 0 and of negative a for whole b",
         opencl="pow(a, b)", glsl=_power, by_lanes=True),

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..language.expression import Expression, Word
 from ..language.primary import Call, Member
-from ..language.types import INT, UINT, UINTS
+from ..language.types import INT, UINT
 from .intrinsic import intrinsic
 
 
@@ -17,7 +17,7 @@ def _joined(words: Expression, bits: int) -> Expression:
 
 
 def _byte_word(f: Any, v: Expression, number: Expression, least: Expression) -> Any:
-    b = f.let("b", Call("uvec4", v - least, type=UINTS))
+    b = f.let("b", f.to_uints(v - least))
     return f.to_int(_joined(b, 8))
 
 
@@ -27,7 +27,7 @@ def _in_shorts(f: Any, v: Expression) -> Expression:
 
 def _add_signed_products(f: Any, sum: Expression, bytes: Expression, weights: Expression) -> Any:
     four = f.let("four", f.to_uint(bytes))
-    each = f.let("each", Call("uvec4", weights, type=UINTS))
+    each = f.let("each", f.to_uints(weights))
     words = (Member(each, lane, UINT) for lane in "xyzw")
     return sum + f.ints(*(Call("dot4I8Packed", four, word, type=INT) for word in words))
 

@@ -9,6 +9,7 @@ from .intrinsic import intrinsic
 
 ONE = Number(1)
 LARGEST = hexadecimal(0x7FFFFFFF)
+NO_SUM = Call("uvec2", Word(0), type="uvec2")  # Of 64 bits.
 
 
 def _int_quotient(f: Any, a: Expression, b: Expression) -> Any:
@@ -112,8 +113,7 @@ def _shifted_left(wide: Expression, bits: int) -> Expression:
 def _scale_wide(
     f: Any, a: Expression, b: Expression, c: Expression, multiplier: Expression, shift: Expression
 ) -> Any:
-    zero = Call("uvec2", Word(0), type="uvec2")
-    sum = f.let("sum", f.add_wide(zero, a, multiplier))
+    sum = f.let("sum", f.add_wide(NO_SUM, a, multiplier))
     for each in (b, c):
         f.assign(sum, f.add_wide(_shifted_left(sum, 8), each, multiplier))
     lower, upper = _lower(sum), _upper(sum)
@@ -157,8 +157,7 @@ def _divide_in_fixed_point(
 def _scaled_variance(
     f: Any, high: Expression, low: Expression, factor: Expression, mean: Expression
 ) -> Any:
-    zero = Call("uvec2", Word(0), type="uvec2")
-    sum = f.let("sum", f.add_wide(zero, high, factor))
+    sum = f.let("sum", f.add_wide(NO_SUM, high, factor))
     f.assign(sum, _shifted_left(sum, 15))
     f.assign(sum, f.add_wide(sum, low, factor))
     f.assign(sum, f.add_wide(sum, mean, -mean))

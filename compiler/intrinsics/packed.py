@@ -11,11 +11,6 @@ from .intrinsic import Formula, intrinsic
 Stores = list[Assign | Evaluate]
 
 
-def _words(*values: Any) -> Expression:
-    """Four words, of a vector or of a value for each lane."""
-    return Call("uvec4", *values, type=UINTS)
-
-
 def _part(word: Expression, number: Expression, bits: int) -> Expression:
     """One of the integers of so many bits in a word, with its sign if the word has one."""
     return Call("bitfieldExtract", word, number * bits, bits, type=word.type)
@@ -55,7 +50,7 @@ def _set_each(name: str) -> Formula:
 
 
 def _store_two_words(f: Any, array: Array, index: Expression, value: Expression) -> Stores:
-    words, first = f.in_shorts(_words(value) & 65535), index >> 1
+    words, first = f.in_shorts(f.to_uints(value) & 65535), index >> 1
     return [Assign(array(first + n), "=", Member(words, "xy"[n], UINT)) for n in range(2)]
 
 
@@ -75,7 +70,7 @@ def _store_half(f: Any, array: Array, index: Expression, value: Expression) -> S
 
 
 def _load_shorts(f: Any, array: Array, index: Expression, least: Expression) -> Expression:
-    shorts = Member(array(index), "xxyy", UINTS) >> _words(0, 16, 0, 16) & 65535
+    shorts = Member(array(index), "xxyy", UINTS) >> f.to_uints(0, 16, 0, 16) & 65535
     return Call("vec4", shorts, type=FLOATS) + least
 
 
@@ -94,7 +89,7 @@ PACKED = (
     intrinsic("store_word array:uint[] index:int value:ints",
         "store a slice of integers in a word of its own; `index` counts bytes",
         glsl=lambda f, array, index, value: (
-            Assign(array(index >> 2), "=", f.in_bytes(_words(value) & 255)))),
+            Assign(array(index >> 2), "=", f.in_bytes(f.to_uints(value) & 255)))),
     intrinsic("uint16_at array:uint[] index:int -> int",
         "an unsigned 16-bit integer of an array of words, each with its first integer in the lower "
         "bits",
@@ -166,7 +161,8 @@ mediump vec4 medium_halves(uvec2 v) {
         opencl="(convert_float{{ S }}(array[index]) + (least))",
         glsl=lambda f, array, index, least: f.from_bytes(array(index)) + least),
     intrinsic("from_bytes v:uint -> floats", "four numbers from the bytes of an integer",
-        glsl=lambda f, v: Call("vec4", _words(v) >> _words(0, 8, 16, 24) & 255, type=FLOATS),
+        glsl=lambda f, v: (
+            Call("vec4", f.to_uints(v) >> f.to_uints(0, 8, 16, 24) & 255, type=FLOATS)),
         function=True),
     intrinsic("byte_lane array:uint[] index:int lane:int least:float -> float",
         "one lane of such a slice",
@@ -175,7 +171,7 @@ mediump vec4 medium_halves(uvec2 v) {
     intrinsic("store_bytes array:uint[] index:int value:floats least:float",
         "store a slice as bytes", opencl="array[index] = convert_uchar{{ S }}((value) - (least))",
         glsl=lambda f, array, index, v, least: (
-            Assign(array(index), "=", f.in_bytes(_words(v - least))))),
+            Assign(array(index), "=", f.in_bytes(f.to_uints(v - least))))),
     intrinsic("load_nibbles array:uint[] index:int least:float -> floats",
         "a slice that is stored in 4 bits, where 0 stands for `least`; a byte holds two slices",
         opencl="(convert_float{{ S }}((array[(index) >> 1] >> (uchar)((index) % 2 * 4))"
@@ -194,6 +190,6 @@ mediump vec4 medium_halves(uvec2 v) {
         "store a slice as integers of 16 bits",
         opencl="array[index] = convert_ushort{{ S }}((value) - (least))",
         glsl=lambda f, array, index, v, least: (
-            Assign(array(index), "=", f.in_shorts(_words(v - least))))),
+            Assign(array(index), "=", f.in_shorts(f.to_uints(v - least))))),
 )
 # fmt: on

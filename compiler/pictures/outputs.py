@@ -38,8 +38,10 @@ def real_outputs(
     known = metadata.outputs if len(metadata.outputs) == len(infos) else ()
     return [
         Output(
-            *(info.name, _real(results[info.name], info), info.scale),
-            labels=known[n].labels if known else (),
+            info.name,
+            _real(results[info.name], info),
+            info.scale,
+            known[n].labels if known else (),
         )
         for n, info in enumerate(infos)
         if info.dtype != "string"

@@ -27,11 +27,8 @@ Channels = tuple[int, int]  # The first of a range of input channels, and its en
 def exact_sums(layer: Layer) -> Tensor:
     """A layer's sums of 8 bits as float32, rounded once (UnsupportedError if not exact)."""
     here = layer.here
-    products = layer.products(here.reach(layer.image))
-    count = layer.weights.shape[layer.output_axis]
-    own = np.zeros(count) if layer.bias is None else layer.bias.astype(np.float64)
+    products, own, beyond = _bounds(layer)
     small, large = _divide(own, products.sum(0))
-    beyond = (products.sum(0) + np.abs(own)).max(initial=0) > EXACT
     if beyond and _multiplies_bytes(layer, own):
         least = INTEGERS[layer.image.dtype][0] - here.zero(layer.image)
         return layer.sums(layer.centered_image, layer.centered_weights, layer.bias, least=least)
@@ -53,6 +50,13 @@ def exact_sums(layer: Layer) -> Tensor:
     for other in others:
         sums = here.add("tflgpu.add_exact", sums, other)
     return sums
+
+
+def _bounds(layer: Layer) -> tuple[Array, Array, bool]:
+    """Bounds of a layer's products, its bias or zeros, and whether their sums are beyond EXACT."""
+    products = layer.products(layer.here.reach(layer.image))
+    bias = np.zeros(products.shape[1]) if layer.bias is None else layer.bias.astype(np.float64)
+    return products, bias, bool((products.sum(0) + np.abs(bias)).max(initial=0) > EXACT)
 
 
 def _multiplies_bytes(layer: Layer, bias: Array) -> bool:
@@ -120,9 +124,8 @@ def wrapped_sums(layer: Layer) -> tuple[Tensor, Tensor]:
     UnsupportedError if they have no parts that float32 holds.
     """
     here, weights = layer.here, layer.centered_weights
-    products = layer.products(here.reach(layer.image))
-    bias = np.zeros(products.shape[1]) if layer.bias is None else layer.bias.astype(np.float64)
-    if (products.sum(0) + np.abs(bias)).max(initial=0) <= EXACT:
+    products, bias, beyond = _bounds(layer)
+    if not beyond:
         return here.constant(0), layer.sums(layer.centered_image, weights, layer.bias)
     if layer.grouped or weights.data is None:
         here.require_exact(float(products.sum(0).max()))
