@@ -13,7 +13,7 @@ from .frontend.reader import read
 from .frontend.writer import write
 from .ir import Graph, Op, Shape, Tensor
 from .ir.sizes import Resized
-from .ops.elementwise import ELEMENTWISE
+from .ops.elementwise.elementwise import ELEMENTWISE
 from .options import Options
 from .rewrites.canonicalize.fit_constants import RESIZES
 from .rewrites.canonicalize.infer_and_fold import infer_and_fold

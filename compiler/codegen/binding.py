@@ -23,7 +23,7 @@ from ..ops.base.storage import (
 )
 from ..ops.base.view import StridedLayout
 from ..ops.buffers import joins_constants
-from ..ops.elementwise import is_literal, read_in_store, tables_of
+from ..ops.elementwise.elementwise import is_literal, read_in_store, tables_of
 from ..target import Target
 from .intrinsics import Use
 from .kernel_functions import KernelFunctions

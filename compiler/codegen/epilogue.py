@@ -9,7 +9,7 @@ from ..language.primary import Call, Element, Member
 from ..language.statement import Declare, Statement, Statements, assignment
 from ..language.types import INT, INTS
 from ..ops.base.storage import kernel_dtype
-from ..ops.elementwise import ELEMENTWISE, computes_integers
+from ..ops.elementwise.elementwise import ELEMENTWISE, computes_integers
 from .kernel_functions import KernelFunctions
 
 RESULT = "v"  # The variable of the results.

@@ -10,7 +10,7 @@ from ..language.functions import select
 from ..language.language import Language
 from ..language.primary import Call, Cast
 from ..language.types import BOOLS, FLOAT, FLOATS, INT, INTS, LANE
-from ..ops.elementwise import Formula
+from ..ops.elementwise.elementwise import Formula
 from .intrinsics import Function, Use
 
 

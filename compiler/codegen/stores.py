@@ -11,7 +11,7 @@ from ..language.primary import Element
 from ..language.statement import Assign, Copy, Declare, Statements, body
 from ..language.types import FLOATS
 from ..ops.base.storage import kernel_dtype
-from ..ops.elementwise import is_literal
+from ..ops.elementwise.elementwise import is_literal
 from .binding import Binding
 from .epilogue import RESULT, Chain
 from .kernel_functions import KernelFunctions, literal

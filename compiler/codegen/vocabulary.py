@@ -13,7 +13,7 @@ from ..language.statement import Evaluate, Statements, body
 from ..language.types import FLOAT, FLOATS, HALF, HALVES, INTS, LANE, PAIR, RGB
 from ..ops.base.launch import Grid
 from ..ops.base.storage import bhwc
-from ..ops.elementwise import Formula
+from ..ops.elementwise.elementwise import Formula
 from . import control, declarations
 from .binding import Binding
 from .intrinsics import Function

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ..ir import Graph, Tensor
 from ..ops.base.launch import Launch
-from ..ops.elementwise import read_in_store
+from ..ops.elementwise.elementwise import read_in_store
 from ..ops.litert_part import LITERT, host_only
 from ..sizing.sizes import SizedOp
 from .aliases import Aliases

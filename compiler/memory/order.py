@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
-from ..ops.cast import KEEP
+from ..ops.elementwise.cast import KEEP
 from ..sizing.sizes import SizedOp
 from .aliases import Aliases
 

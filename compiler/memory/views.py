@@ -23,7 +23,7 @@ from ..ir import Graph, Tensor
 from ..ops.base.launch import Launch
 from ..ops.base.storage import SLICED
 from ..ops.base.view import StridedLayout, View
-from ..ops.elementwise import read_in_store
+from ..ops.elementwise.elementwise import read_in_store
 from ..ops.litert_part import LITERT
 from ..sizing.sizes import SizedOp
 from ..target import Target

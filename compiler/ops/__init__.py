@@ -1,19 +1,19 @@
 """Every operator: shape inference, implementations and the numpy reference; no pass lives here.
 
-Each module defines one operator or a table of similar ones, and registers them on import. Input is
-an `Op` and a `Target`; output are the `Launch`es that compute it.
+Each module defines one operator or a table of similar ones, and registers them on import; `base` is
+their vocabulary. Input is an `Op` and a `Target`; output are the `Launch`es that compute it.
 """
 
 from collections.abc import Callable
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from .base.definition import OPS, Implementation, OpDef, define
 from .base.launch import Launch
 from .base.traits import Traits
 
-for _module in sorted(module.name for module in iter_modules(__path__) if not module.ispkg):
-    import_module(f".{_module}", __name__)
+for _module in sorted(module.name for module in walk_packages(__path__, f"{__name__}.")):
+    import_module(_module)
 
 
 def operators_with(condition: Callable[[Traits], object]) -> frozenset[str]:

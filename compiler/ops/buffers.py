@@ -5,7 +5,7 @@ from ..target import Target
 from .base.definition import OPS, Implementation
 from .base.launch import Launch
 from .base.storage import kernel_dtype
-from .elementwise import is_literal, read_in_store
+from .elementwise.elementwise import is_literal, read_in_store
 
 
 def joins_constants(tensor: Tensor) -> bool:

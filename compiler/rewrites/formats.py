@@ -15,8 +15,8 @@ from ..errors import OptionError
 from ..formats import RESIZES, PictureFormat, ScoresFormat, input_format, output_format
 from ..ir import Array, Graph, Op, Tensor, constant
 from ..ops import OPS
-from ..ops.centered import FROM_CENTERED
-from ..ops.read_picture import ADD_ALPHA, READ_PICTURE
+from ..ops.elementwise.centered import FROM_CENTERED
+from ..ops.images.read_picture import ADD_ALPHA, READ_PICTURE
 
 Formats = Sequence[tuple[str, str]]  # Names of inputs or outputs with their formats.
 

@@ -13,8 +13,8 @@ from ..ir import Graph, Op, Tensor
 from ..ops import OPS
 from ..ops.base.definition import Implementation
 from ..ops.base.storage import LINEAR, SLICED
-from ..ops.centered import FROM_CENTERED
-from ..ops.convert import TO_LINEAR, TO_SLICED
+from ..ops.elementwise.centered import FROM_CENTERED
+from ..ops.elementwise.convert import TO_LINEAR, TO_SLICED
 from ..target import Target
 from .legality import Candidates, candidates
 from .storage import Choice, can_write_rows, written_storage

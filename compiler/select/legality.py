@@ -13,7 +13,7 @@ from ..ops import OPS, Implementation
 from ..ops.base.operands import operands_of
 from ..ops.base.storage import FLOATS, INTEGERS, SLICED, kernel_dtype
 from ..ops.buffers import too_many, too_many_in_some
-from ..ops.elementwise import ELEMENTWISE
+from ..ops.elementwise.elementwise import ELEMENTWISE
 from ..target import Target
 from ..tflite_schema import OWN_PREFIX
 

@@ -15,7 +15,7 @@ from ..ir.connected import components
 from ..ops import OPS, Implementation
 from ..ops.base.storage import LINEAR, SLICED, stored_bytes
 from ..ops.base.view import View
-from ..ops.centered import FROM_CENTERED
+from ..ops.elementwise.centered import FROM_CENTERED
 from ..target import Target
 from .legality import Candidates
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ...ir import Op
-from ...ops.recurrent import RECURRENT, batch_axis
-from ...ops.reduce import REDUCTIONS, axes
+from ...ops.decomposed.recurrent import RECURRENT, batch_axis
+from ...ops.reduce.reduce import REDUCTIONS, axes
 from .fit_constants import TRANSPOSED
 
 Combined = Iterable[tuple[int, int]]  # Positions of operands, each with an axis.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from ...ir import Graph, Op
 from ...ir.sizes import in_file, is_changed
-from ...ops.elementwise import ELEMENTWISE
-from ...ops.reduce import REDUCTIONS, axes
+from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.reduce.reduce import REDUCTIONS, axes
 from .combined_axes import COMBINED
 from .fit_constants import is_fixed, names_all
 

@@ -17,10 +17,10 @@ import numpy as np
 from ...errors import ModelError
 from ...ir import Array, Graph, Op, Tensor, constant
 from ...ir.sizes import Size, Sizes, by_now, has_batch, in_file, is_changed, regroup
-from ...ops.elementwise import ELEMENTWISE
-from ...ops.recurrent import RECURRENT, batch_axis
-from ...ops.reduce import REDUCTIONS, axes
-from ...ops.slice import axes_of_entries
+from ...ops.decomposed.recurrent import RECURRENT, batch_axis
+from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.move.slice import axes_of_entries
+from ...ops.reduce.reduce import REDUCTIONS, axes
 
 # Operators whose sizes may be meant to follow the inputs, or to stay as they are in the file.
 RESIZES = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")

@@ -26,7 +26,7 @@ from ...ir.sizes import (
     regroup,
     sizes_of,
 )
-from ...ops.reduce import REDUCTIONS, axes
+from ...ops.reduce.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
 from .batches import aligned, move, moved, separate, separated, view
 from .combined_axes import combined_axes

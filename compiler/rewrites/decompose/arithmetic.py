@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.logic import DIRECTIONS, direction, in_total_order
+from ...ops.elementwise.logic import DIRECTIONS, direction, in_total_order
 from .decomposition import Decomposition, decomposes
 
 SMALL = frozenset(("int8", "int16", "uint8"))

@@ -12,7 +12,7 @@ import numpy as np
 from ....runtime.errors import TflgpuError
 from ...ir import Array, Graph, Op, constant
 from ...ops.base.storage import FLOATS
-from ...ops.windows import UPDATE
+from ...ops.indexing.windows import UPDATE
 from ...target import Target
 from ..canonicalize.infer_and_fold import tried
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops import conv, transpose_conv
 from ...ops.base.window import Along
-from ...ops.depthwise_conv import CORRELATION
+from ...ops.conv import conv, transpose_conv
+from ...ops.conv.depthwise_conv import CORRELATION
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 

@@ -9,7 +9,7 @@ from ...ir import Array, Graph, Op, Shape, Tensor, constant
 from ...ir.inline import substitute
 from ...ops import OPS
 from ...ops.base.definition import FUSED_ACTIVATION, activation_of
-from ...ops.cast import KEEP
+from ...ops.elementwise.cast import KEEP
 from ...target import Target
 from ..fold.fold_constants import computed, known
 from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from ...ir import Op, Shape, Tensor
-from ...ops.non_max_suppression import SUPPRESS, classes_for_a_box, most_boxes
+from ...ops.sort.non_max_suppression import SUPPRESS, classes_for_a_box, most_boxes
 from .decomposition import Decomposition, Results, decomposes
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ...ir import Tensor
-from ...ops.composite import dilations, edges
+from ...ops.decomposed.composite import dilations, edges
 from .decomposition import Decomposition, decomposes
 
 

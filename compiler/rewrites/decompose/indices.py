@@ -6,7 +6,7 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.base.shapes import normalize_axis
-from ...ops.composite import places
+from ...ops.decomposed.composite import places
 from .decomposition import Decomposition, decomposes
 
 # Comparisons of output elements with indices up to which the SCATTER_ND kernel is faster.

@@ -1,7 +1,7 @@
 """Products of matrices: layers where one is constant, BATCH_MATMUL where both are computed."""
 
 from ...ir import Tensor
-from ...ops.composite import EXPERT_ACTIVATIONS, expert_activation
+from ...ops.decomposed.composite import EXPERT_ACTIVATIONS, expert_activation
 from .convolution import bias_apart
 from .decomposition import Decomposition, decomposes
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import Finding, UnsupportedError
 from ...ir import Op, Shape, Tensor
 from ...ir.tensor import dequantized
-from ...ops.recurrent import (
+from ...ops.decomposed.recurrent import (
     BIASES,
     CELL,
     CELL_STATE,

@@ -9,7 +9,7 @@ from math import prod
 from ...ir import Tensor
 from ...ops.base.storage import FLOATS
 from ...ops.base.window import Along
-from ...ops.reduce_window import FUNCTIONS, stablehlo_windows, windows
+from ...ops.decomposed.reduce_window import FUNCTIONS, stablehlo_windows, windows
 from .computation import joining
 from .decomposition import Decomposition, decomposes
 

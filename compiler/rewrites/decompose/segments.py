@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.segments import JOINS, REDUCTIONS
-from ...ops.windows import JOIN, JOIN_ALONG, joins_lines
+from ...ops.decomposed.segments import JOINS, REDUCTIONS
+from ...ops.indexing.windows import JOIN, JOIN_ALONG, joins_lines
 from .decomposition import Decomposition, decomposes
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...ir import Array, Tensor
 from ...ops.base.storage import FLOATS
-from ...ops.sort import BLOCKS, LONG, MERGE, SORT, axis_of, in_a_heap
+from ...ops.sort.sort import BLOCKS, LONG, MERGE, SORT, axis_of, in_a_heap
 from .computation import evaluated
 from .decomposition import Decomposition, Results, decomposes
 

@@ -9,7 +9,7 @@ Later rewrites then treat all activations alike; `fuse_elementwise` fuses them a
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
 from ...ops.base.definition import FUSED_ACTIVATION, activation_of
-from ...ops.recurrent import STEPPING
+from ...ops.decomposed.recurrent import STEPPING
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

@@ -8,7 +8,7 @@ becomes
 """
 
 from ...ir import Graph, Op, Tensor
-from ...ops.recurrent import AUXILIARY, layers
+from ...ops.decomposed.recurrent import AUXILIARY, layers
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .decomposition import Decomposition, Results

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.base.window import Along
-from ...ops.stablehlo_convolution import Convolution, convolution
+from ...ops.decomposed.stablehlo_convolution import Convolution, convolution
 from .convolution import steps, total
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround

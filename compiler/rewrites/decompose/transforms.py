@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...ir import Array, Op, Tensor
-from ...ops.transforms import (
+from ...ops.decomposed.transforms import (
     MelBands,
     frames,
     mel_bands,

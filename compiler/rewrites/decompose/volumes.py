@@ -22,7 +22,7 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.base.window import Along
-from ...ops.conv_3d import Transposed, transposed, walks
+from ...ops.decomposed.conv_3d import Transposed, transposed, walks
 from .convolution import bias_apart, steps
 from .decomposition import Decomposition, decomposes
 from .dilate import spread, surround

@@ -13,9 +13,9 @@ from math import prod
 import numpy as np
 
 from ...ir import Shape, Tensor
-from ...ops.slice import strided_at_computed
-from ...ops.stablehlo_indexing import Indexing, gathering, numbers, scattering
-from ...ops.windows import JOIN, JOIN_ALONG, TAKE, joins_lines
+from ...ops.decomposed.stablehlo_indexing import Indexing, gathering, numbers, scattering
+from ...ops.indexing.windows import JOIN, JOIN_ALONG, TAKE, joins_lines
+from ...ops.move.slice import strided_at_computed
 from .computation import joining
 from .decomposition import Decomposition, decomposes
 

@@ -7,7 +7,7 @@ A step of a recurrent network is such a sum. The order of summation does not cha
 """
 
 from ...ir import Graph, Op
-from ...ops.fully_connected_sum import NAME
+from ...ops.matmul.fully_connected_sum import NAME
 from ..rewrite import also_used, rewrite
 
 MAX_ROWS = 4  # Most rows; with more, two kernels that compute tiles of several rows are faster.

@@ -7,7 +7,7 @@ becomes   y = tflgpu.look_up(x, products)
 import numpy as np
 
 from ...ir import Graph, Op, constant
-from ...ops.elementwise import ELEMENTWISE, is_literal
+from ...ops.elementwise.elementwise import ELEMENTWISE, is_literal
 from ..rewrite import rewrite
 
 # The elementwise operators whose results are whole numbers, which tables have as bytes.

@@ -6,10 +6,10 @@ from ...ir import Graph, Op, constant
 from ...ops.base.definition import traits_of, window_of
 from ...ops.base.storage import FLOATS
 from ...ops.base.window import Window
-from ...ops.binary import ADD_PADDED
-from ...ops.concat import concat_axis
-from ...ops.pad import fill, paddings
-from ...ops.pool import window
+from ...ops.elementwise.binary import ADD_PADDED
+from ...ops.move.concat import concat_axis
+from ...ops.move.pad import fill, paddings
+from ...ops.reduce.pool import window
 from ..rewrite import rewrite
 
 Pair = tuple[int, int]  # What is before and after.

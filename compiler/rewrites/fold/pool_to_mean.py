@@ -7,7 +7,7 @@ becomes   y = MEAN(x) keep_dims=True
 import numpy as np
 
 from ...ir import Graph, Op, constant
-from ...ops.pool import window
+from ...ops.reduce.pool import window
 from ..rewrite import rewrite
 
 

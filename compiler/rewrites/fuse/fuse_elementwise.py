@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping
 from ...ir import Graph, Op, fuse
 from ...ops import OPS
 from ...ops.buffers import too_many_in_some
-from ...ops.elementwise import ELEMENTWISE
+from ...ops.elementwise.elementwise import ELEMENTWISE
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

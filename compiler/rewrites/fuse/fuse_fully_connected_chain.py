@@ -13,11 +13,11 @@ sequence, such as all of squeeze-and-excite, or a small network.
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops import RESHAPES
 from ...ops.base.storage import bhwc, slice_count
-from ...ops.conv import groups, window
-from ...ops.elementwise import ELEMENTWISE
-from ...ops.fully_connected_chain import NAME, layer_shapes
-from ...ops.reduce import axes
-from ...ops.weights import wide_sums
+from ...ops.conv.conv import groups, window
+from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.layers.weights import wide_sums
+from ...ops.matmul.fully_connected_chain import NAME, layer_shapes
+from ...ops.reduce.reduce import axes
 from ...target import Target
 from ..rewrite import Attempt, Attempts, also_used, graph_rewrite
 

@@ -1,8 +1,8 @@
 """What a 1x1 convolution reads is computed by its kernel: a depthwise convolution, or a gate."""
 
 from ...ir import FusedOp, Graph, Op, Tensor
-from ...ops.conv import groups, window
-from ...ops.depthwise_pointwise import NAME, fits
+from ...ops.conv.conv import groups, window
+from ...ops.conv.depthwise_pointwise import NAME, fits
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

@@ -12,10 +12,10 @@ A GPU computes integers with more work-items than it has rows.
 """
 
 from ...ir import FusedOp, Graph, Op
-from ...ops.extremes import ROW_SCALES
-from ...ops.normalization import NAME
-from ...ops.quantized_rows import NAME as QUANTIZED_ROWS
-from ...ops.quantized_rows import ROUNDING
+from ...ops.reduce.extremes import ROW_SCALES
+from ...ops.reduce.normalization import NAME
+from ...ops.reduce.quantized_rows import NAME as QUANTIZED_ROWS
+from ...ops.reduce.quantized_rows import ROUNDING
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .normalize_in_products import gain_and_offset, over_rows

@@ -12,9 +12,9 @@ blocks are those of one after the other.
 from collections.abc import Sequence
 
 from ...ir import FusedOp, Graph, Op, Tensor
-from ...ops.fully_connected import OF_BLOCKS, shares_sums
-from ...ops.normalized_product import NAME as NORMALIZED
-from ...ops.normalized_product import read_again
+from ...ops.matmul.fully_connected import OF_BLOCKS, shares_sums
+from ...ops.matmul.normalized_product import NAME as NORMALIZED
+from ...ops.matmul.normalized_product import read_again
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .fuse_elementwise import MOST

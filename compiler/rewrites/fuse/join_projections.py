@@ -8,11 +8,11 @@ import numpy as np
 
 from ...ir import Array, Graph, Op, Tensor, constant
 from ...ops import RESHAPES
-from ...ops.attention import NAME as ATTENTION
+from ...ops.attention.attention import NAME as ATTENTION
+from ...ops.attention.rotation import NAME as ROTATION
 from ...ops.base.storage import bhwc
-from ...ops.elementwise import ELEMENTWISE
-from ...ops.fully_connected import OF_BLOCKS
-from ...ops.rotation import NAME as ROTATION
+from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.matmul.fully_connected import OF_BLOCKS
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .update_in_place import UPDATE

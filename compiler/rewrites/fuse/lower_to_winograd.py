@@ -10,11 +10,11 @@ results. The device profile sets the fewest channels and squares of outputs that
 """
 
 from ...ir import FusedOp, Graph, Op, Tensor
-from ...ops import winograd
 from ...ops.base.storage import sliced_bytes
-from ...ops.conv import groups, window
-from ...ops.weights import constant_weights
-from ...ops.winograd import INPUT, OUTPUT, PRODUCT
+from ...ops.conv import winograd
+from ...ops.conv.conv import groups, window
+from ...ops.conv.winograd import INPUT, OUTPUT, PRODUCT
+from ...ops.layers.weights import constant_weights
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

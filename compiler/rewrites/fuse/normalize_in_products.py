@@ -15,9 +15,9 @@ weights of each output of layer normalization their mean is taken, which centers
 import numpy as np
 
 from ...ir import Array, FusedOp, Graph, Op, Tensor, constant
-from ...ops.normalization import NAME as NORMALIZATION
-from ...ops.normalization import shape_normalized
-from ...ops.normalized_product import NAME, unsuited
+from ...ops.matmul.normalized_product import NAME, unsuited
+from ...ops.reduce.normalization import NAME as NORMALIZATION
+from ...ops.reduce.normalization import shape_normalized
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

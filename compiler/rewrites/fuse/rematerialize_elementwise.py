@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from ...ir import FusedOp, Graph, Op, Tensor, copies
 from ...ops.base.definition import traits_of
-from ...ops.elementwise import ELEMENTWISE
+from ...ops.elementwise.elementwise import ELEMENTWISE
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .fuse_elementwise import kernel_unsupported_reason

@@ -10,7 +10,7 @@ from ....runtime.plan.storage import DEVICE_TYPES
 from ...errors import ModelError
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
-from ...ops.cast import KEEP
+from ...ops.elementwise.cast import KEEP
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

@@ -8,9 +8,9 @@ import numpy as np
 from ....runtime.plan.storage import WORD
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops.base.storage import element_bytes, slice_count
-from ...ops.lines import group_size
-from ...ops.reduce import REDUCTIONS, as_images, axes, nan_by_place
-from ...ops.weights import stored_bits
+from ...ops.layers.weights import stored_bits
+from ...ops.reduce.lines import group_size
+from ...ops.reduce.reduce import REDUCTIONS, as_images, axes, nan_by_place
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite

@@ -10,9 +10,9 @@ the device idle. On processors a work-item takes as many groups as fill a few sl
 
 from ...ir import Graph, Op, Tensor
 from ...ops.base.storage import slice_count
-from ...ops.lines import group_size
-from ...ops.normalization import NAME, items_of_groups, pixel_groups
-from ...ops.normalization_steps import NORMALIZE, STATISTICS, parts_of
+from ...ops.reduce.lines import group_size
+from ...ops.reduce.normalization import NAME, items_of_groups, pixel_groups
+from ...ops.reduce.normalization_steps import NORMALIZE, STATISTICS, parts_of
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
 from ...ir.connected import reached
-from ...ops.logic import LOGIC
+from ...ops.elementwise.logic import LOGIC
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

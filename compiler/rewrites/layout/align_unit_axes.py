@@ -20,7 +20,7 @@ import numpy as np
 
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops import RESHAPES
-from ...ops.reduce import REDUCTIONS, axes
+from ...ops.reduce.reduce import REDUCTIONS, axes
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .border import Border, Region, connected

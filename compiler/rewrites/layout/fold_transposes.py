@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...ir import Graph, Op, Tensor
-from ...ops.reduce import REDUCTIONS, axes
-from ...ops.transpose import permutation
+from ...ops.move.transpose import permutation
+from ...ops.reduce.reduce import REDUCTIONS, axes
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite, rewrite

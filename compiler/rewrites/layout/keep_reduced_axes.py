@@ -8,8 +8,8 @@ PyTorch's converter writes the statistics of a normalization this way.
 
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
-from ...ops.elementwise import ELEMENTWISE, is_literal
-from ...ops.reduce import REDUCTIONS, kept_shape
+from ...ops.elementwise.elementwise import ELEMENTWISE, is_literal
+from ...ops.reduce.reduce import REDUCTIONS, kept_shape
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

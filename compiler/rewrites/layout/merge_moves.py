@@ -4,8 +4,8 @@ import numpy as np
 
 from ...ir import Graph, Op, constant
 from ...ops import OPS, RESHAPES
-from ...ops.concat import concat_axis
-from ...ops.transpose import permutation
+from ...ops.move.concat import concat_axis
+from ...ops.move.transpose import permutation
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite, rewrite
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
-from ...ops.lines import SHORT_LINE
-from ...ops.reduce import REDUCTIONS
-from ...ops.softmax import softmax_axis
-from ...ops.transpose import permutation
+from ...ops.move.transpose import permutation
+from ...ops.reduce.lines import SHORT_LINE
+from ...ops.reduce.reduce import REDUCTIONS
+from ...ops.reduce.softmax import softmax_axis
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .border import Border, Region, connected

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...ir import Graph, Op, Tensor, constant
-from ...ops.concat import concat_axis
-from ...ops.slice import SLICES, ranges
+from ...ops.move.concat import concat_axis
+from ...ops.move.slice import SLICES, ranges
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

@@ -14,7 +14,7 @@ A single column is a row, too, whose products with rows of `a` add up in slices.
 """
 
 from ...ir import Graph, Op, Tensor
-from ...ops.batch_matmul import COLUMNS, matrices
+from ...ops.matmul.batch_matmul import COLUMNS, matrices
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...ir import Tensor
-from ...ops.fixed_point import half_away
+from ...ops.elementwise.fixed_point import half_away
 from .lowering import INTEGERS, Lowering, lowers
 from .ratios import PRODUCTS, SUM_BLOCK, SUMS, beyond_blocks
 from .tables import nearest_even

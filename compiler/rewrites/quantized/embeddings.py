@@ -7,8 +7,8 @@ each number.
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.lookup import NAME as LOOKUP
-from ...ops.lookup import in_halves
+from ...ops.indexing.lookup import NAME as LOOKUP
+from ...ops.indexing.lookup import in_halves
 from .blocks import scales_of_blocks
 from .lowering import INTEGERS, PACKED, Lowering, lowers
 from .moves import check_packed_rows, gather_packed

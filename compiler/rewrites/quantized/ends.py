@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.centered import RESCALE_INTEGERS
+from ...ops.elementwise.centered import RESCALE_INTEGERS
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
 from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, beyond_blocks

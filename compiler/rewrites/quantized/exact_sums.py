@@ -17,7 +17,7 @@ Devices that multiply bytes have sums of 32 bits. There such a layer stays whole
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.byte_products import sums_fit
+from ...ops.layers.byte_products import sums_fit
 from .layer import Layer
 from .lowering import EXACT, INTEGERS, Lowering
 

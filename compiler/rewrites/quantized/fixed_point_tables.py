@@ -6,7 +6,7 @@ Some scale positive and negative integers differently.
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.fixed_point import (
+from ...ops.elementwise.fixed_point import (
     fixed_point,
     half_away,
     inverse_root,

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...ir import Op, Tensor
 from ...ops.base.window import Window
-from ...ops.byte_products import sums_fit
-from ...ops.cast import rounded_to_bfloat16
-from ...ops.extremes import EXTREMES, FORMULAS, ROW_SCALES, ROW_STEPS
-from ...ops.fully_connected import OF_BLOCKS
+from ...ops.elementwise.cast import rounded_to_bfloat16
+from ...ops.layers.byte_products import sums_fit
+from ...ops.matmul.fully_connected import OF_BLOCKS
+from ...ops.reduce.extremes import EXTREMES, FORMULAS, ROW_SCALES, ROW_STEPS
 from .blocks import XNNPACK_BLOCK, check_own_kernel, scales_of_blocks
 from .lowering import EXACT, PACKED, Lowering
 from .ratios import HYBRID_BLOCK

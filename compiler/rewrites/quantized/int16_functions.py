@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir import Array
-from ...ops.fixed_point import half_away, saturated, shift_away, upper_half
+from ...ops.elementwise.fixed_point import half_away, saturated, shift_away, upper_half
 from .lowering import INTEGERS
 
 ONE = 32767  # The greatest number of 15 fractional bits, which stands for 1.

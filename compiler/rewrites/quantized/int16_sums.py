@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.fixed_point import FixedPoint, fixed_point, half_away, upper_half
+from ...ops.elementwise.fixed_point import FixedPoint, fixed_point, half_away, upper_half
 from .exact_sums import divided, integer_sums, parts_of
 from .layer import Layer
 from .lowering import Lowering

@@ -11,7 +11,7 @@ Between two quantized operators the conversions go away, and the centered intege
 """
 
 from ...ir import Graph, Op
-from ...ops.centered import FROM_CENTERED, TO_CENTERED
+from ...ops.elementwise.centered import FROM_CENTERED, TO_CENTERED
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite, invalid_operator

@@ -7,9 +7,9 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...ir import Array, Tensor, constant
-from ...ops.centered import FROM_CENTERED, TO_CENTERED
-from ...ops.elementwise import ELEMENTWISE
-from ...ops.fixed_point import FixedPoint, fixed_point
+from ...ops.elementwise.centered import FROM_CENTERED, TO_CENTERED
+from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.elementwise.fixed_point import FixedPoint, fixed_point
 from ..decompose.decomposition import Decomposition, Results
 
 # The quantized types, and the least and greatest integer of each.
@@ -160,7 +160,7 @@ class Lowering(Decomposition):
     def rounded(
         self, row: str, *operands: Tensor, bounds: tuple[int, int] | None = None, **numbers: Any
     ) -> Tensor:
-        """The result of a row of `ops/rounding.py` or one like it, within `bounds`.
+        """The result of a row of `ops/elementwise/rounding.py` or one like it, within `bounds`.
 
         They are those of the operator's own result if they are left out.
         """

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.batch_matmul import matrices
+from ...ops.matmul.batch_matmul import matrices
 from .hybrid import hybrid_product
 from .int16_sums import (
     BYTE,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir import Op, Tensor
 from ...ops.base.operands import operands_of
-from ...ops.centered import FROM_CENTERED
+from ...ops.elementwise.centered import FROM_CENTERED
 from ..decompose.decomposition import Results
 from .lowering import PACKED, Lowering, lowers
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.fixed_point import (
+from ...ops.elementwise.fixed_point import (
     FixedPoint,
     divide,
     fixed_point,

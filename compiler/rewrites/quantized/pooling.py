@@ -4,8 +4,8 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.base.definition import activation_of
-from ...ops.fixed_point import half_away
-from ...ops.resize import FIXED_POINT, NEAREST
+from ...ops.elementwise.fixed_point import half_away
+from ...ops.images.resize import FIXED_POINT, NEAREST
 from .lowering import Lowering, lowers
 
 

@@ -9,8 +9,7 @@ from math import frexp
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.integer_rows import MOST_NORMALIZED
-from ...ops.recurrent import (
+from ...ops.decomposed.recurrent import (
     BIASES,
     CELL,
     CELL_STATE,
@@ -20,6 +19,7 @@ from ...ops.recurrent import (
     PROJECTION,
     PROJECTION_BIAS,
 )
+from ...ops.reduce.integer_rows import MOST_NORMALIZED
 from ..decompose.decomposition import Results
 from ..decompose.recurrent import Cell
 from . import hybrid_recurrent

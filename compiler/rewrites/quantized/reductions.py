@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...ir import Op, Tensor
-from ...ops.fixed_point import FixedPoint
-from ...ops.reduce import axes
+from ...ops.elementwise.fixed_point import FixedPoint
+from ...ops.reduce.reduce import axes
 from .int16_sums import BYTE, as_operands, bytes_of, fifteen_bits
 from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers
 

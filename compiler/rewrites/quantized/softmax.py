@@ -10,7 +10,7 @@ y = p * reciprocal of t, shifted by as many bits as t has before the point
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.integer_rows import powers_below
+from ...ops.reduce.integer_rows import powers_below
 from .int16_functions import all_results
 from .int16_sums import bytes_of
 from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers

@@ -14,7 +14,7 @@ import numpy as np
 from ...ir import WHOLE_BITS, Graph, Tensor, Whole
 from ...ops.base.definition import traits_of
 from ...ops.base.traits import Range, hull
-from ...ops.centered import TO_CENTERED
+from ...ops.elementwise.centered import TO_CENTERED
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite

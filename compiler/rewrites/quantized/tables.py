@@ -6,7 +6,7 @@ from math import erfc
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.fixed_point import half_away, wrapped
+from ...ops.elementwise.fixed_point import half_away, wrapped
 from .int16_functions import INT16_FUNCTIONS, all_results
 from .lowering import INTEGERS, Lowering, lowers
 

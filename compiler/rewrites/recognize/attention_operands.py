@@ -14,8 +14,8 @@ from math import prod
 import numpy as np
 
 from ...ir import Array, Graph, Op, Shape, Tensor
-from ...ops.attention import Heads
-from ...ops.elementwise import is_literal
+from ...ops.attention.attention import Heads
+from ...ops.elementwise.elementwise import is_literal
 from ..decompose.decomposition import Decomposition
 from .moved_elements import sources
 

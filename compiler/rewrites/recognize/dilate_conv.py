@@ -9,7 +9,7 @@ operand, or otherwise only constants that are scalars or have one entry per chan
 
 from ...ir import Array, Graph, Op
 from ...ops.base.definition import window_of
-from ...ops.elementwise import ELEMENTWISE
+from ...ops.elementwise.elementwise import ELEMENTWISE
 from ..rewrite import rewrite
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from ...ir import Array, Graph, Op, Tensor
 from ...ops import OPS, RESHAPES
-from ...ops.elementwise import is_literal
-from ...ops.slice import SLICES
+from ...ops.elementwise.elementwise import is_literal
+from ...ops.move.slice import SLICES
 
 # Operators each of whose results is an element of their first operand.
 MOVES = frozenset(["BROADCAST_TO", "TRANSPOSE"]) | RESHAPES | SLICES

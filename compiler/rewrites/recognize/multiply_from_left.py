@@ -21,10 +21,10 @@ heads (arXiv 2003.02436) mix so the scores of attention:
 from math import prod
 
 from ...ir import Graph, Op, Tensor
-from ...ops.conv import groups, window
-from ...ops.elementwise import ELEMENTWISE
-from ...ops.softmax import softmax_axis
-from ...ops.transpose import permutation
+from ...ops.conv.conv import groups, window
+from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.move.transpose import permutation
+from ...ops.reduce.softmax import softmax_axis
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite

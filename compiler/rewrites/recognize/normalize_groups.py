@@ -10,7 +10,7 @@ Gain and offset are behind the second reshape, or, as Keras has them, before it.
 
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
-from ...ops.normalization import NAME, shape_normalized
+from ...ops.reduce.normalization import NAME, shape_normalized
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite

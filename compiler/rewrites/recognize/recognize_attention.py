@@ -26,9 +26,9 @@ import numpy as np
 
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
-from ...ops.attention import NAME, unsuited
-from ...ops.elementwise import is_literal
-from ...ops.softmax import softmax_axis
+from ...ops.attention.attention import NAME, unsuited
+from ...ops.elementwise.elementwise import is_literal
+from ...ops.reduce.softmax import softmax_axis
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite

@@ -15,8 +15,8 @@ from typing import Any
 
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
-from ...ops.normalization import NAME
-from ...ops.reduce import axes
+from ...ops.reduce.normalization import NAME
+from ...ops.reduce.reduce import axes
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, also_used, graph_rewrite

@@ -8,9 +8,9 @@ is one roll.
 """
 
 from ...ir import Graph, Op
-from ...ops.concat import concat_axis
-from ...ops.slice import SLICES, ranges
-from ...ops.tile_and_broadcast import ROLL
+from ...ops.move.concat import concat_axis
+from ...ops.move.slice import SLICES, ranges
+from ...ops.move.tile_and_broadcast import ROLL
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 

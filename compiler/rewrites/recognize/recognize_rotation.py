@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Graph, Op, Tensor
+from ...ops.attention.rotation import NAME
 from ...ops.base.shapes import normalize_axis
 from ...ops.base.storage import FLOATS
-from ...ops.elementwise import is_literal
-from ...ops.rotation import NAME
-from ...ops.slice import SLICES
+from ...ops.elementwise.elementwise import is_literal
+from ...ops.move.slice import SLICES
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, graph_rewrite

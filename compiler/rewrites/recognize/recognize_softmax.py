@@ -5,7 +5,7 @@ becomes   y = SOFTMAX(x) beta=1.0 axis=3                 where axis is that of t
 """
 
 from ...ir import Graph, Op, Shape, Tensor
-from ...ops.reduce import axes
+from ...ops.reduce.reduce import axes
 from ..rewrite import rewrite
 from .region import leading_to, remove_region, used_elsewhere
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops import RESHAPES
-from ...ops.transpose import permutation
+from ...ops.move.transpose import permutation
 from ..layout.around_reshapes import Parts, common_axes
 
 

@@ -15,7 +15,7 @@ from graphs import Model, model, quantized, xq
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Array, Op, Tensor, Whole, constant
-from tflgpu.compiler.ops.byte_products import multiplies_bytes
+from tflgpu.compiler.ops.layers.byte_products import multiplies_bytes
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.target import SOURCE_LANGUAGES, Target
 

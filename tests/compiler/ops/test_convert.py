@@ -8,7 +8,7 @@ from rewriting import assert_agrees, compiled
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Op, Tensor, Whole
-from tflgpu.compiler.ops.convert import TO_LINEAR, TO_SLICED, VIEW_LINEAR, VIEW_SLICED
+from tflgpu.compiler.ops.elementwise.convert import TO_LINEAR, TO_SLICED, VIEW_LINEAR, VIEW_SLICED
 from tflgpu.compiler.target import Target
 
 STEPS = "filter_height=2 filter_width=2 padding=SAME stride_h=1 stride_w=1"

@@ -13,7 +13,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base.cost import IN_ROWS, LANES, WHOLE_SLICES, Loads, Work
 from tflgpu.compiler.ops.base.tile import Tile, choose_tile
 from tflgpu.compiler.ops.base.window import Window
-from tflgpu.compiler.ops.depthwise_conv import SingleColumn
+from tflgpu.compiler.ops.conv.depthwise_conv import SingleColumn
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.explain import explain

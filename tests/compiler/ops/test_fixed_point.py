@@ -7,7 +7,7 @@ import pytest
 from quantized_operators import half_away as half_away_of
 from quantized_operators import half_up
 
-from tflgpu.compiler.ops.fixed_point import (
+from tflgpu.compiler.ops.elementwise.fixed_point import (
     fixed_point,
     half_away,
     high_product,

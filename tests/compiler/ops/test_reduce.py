@@ -13,7 +13,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.ops.base.launch import Launch
-from tflgpu.compiler.ops.extremes import ROW_SCALES
+from tflgpu.compiler.ops.reduce.extremes import ROW_SCALES
 from tflgpu.compiler.target import Target
 
 

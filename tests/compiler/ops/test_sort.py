@@ -12,7 +12,7 @@ from graphs import Body, Value, call, model, typed, x, xi
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.ir import Op, Tensor, constant
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.ops.sort import SORT
+from tflgpu.compiler.ops.sort.sort import SORT
 
 SIZES = (19, 1511)
 

@@ -16,8 +16,8 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
 from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Quantization, Tensor, constant
-from tflgpu.compiler.ops.extremes import EXTREMES, ROW_SCALES
-from tflgpu.compiler.ops.fully_connected import OF_BLOCKS
+from tflgpu.compiler.ops.matmul.fully_connected import OF_BLOCKS
+from tflgpu.compiler.ops.reduce.extremes import EXTREMES, ROW_SCALES
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 

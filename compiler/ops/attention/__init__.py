@@ -1,0 +1,1 @@
+"""Attention, and the rotation of its operands."""

@@ -1,0 +1,1 @@
+"""Convolutions: plain, depthwise and transposed ones, also by Winograd's algorithm."""

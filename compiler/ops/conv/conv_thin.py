@@ -1,0 +1,60 @@
+"""Convolutions of few output channels, as at the end of networks that compute pictures.
+
+Input channels are in the lanes, where output channels would leave most of them idle; the lanes are
+summed at the end. The order of summation therefore differs from XNNPACK's.
+"""
+
+from math import prod
+
+import numpy as np
+
+from ...ir import Op
+from ...target import Target
+from ..base.cost import LANES
+from ..base.launch import Launch
+from ..base.storage import slice_count
+from ..base.tile import TileShape, choose_tile
+from ..base.window import Window
+from ..elementwise.elementwise import epilogue_operands
+from ..layers.weights import bias_slices
+
+THIN = 4  # Output channels are few if they fill at most one in this many lanes of a slice.
+
+
+def unsuited(op: Op, window: Window, target: Target) -> str | None:
+    """Why a convolution of one group does not gain by this; None if it does."""
+    outputs, inputs = op.operand(1).shape[0], op.operand(1).shape[3]
+    if outputs > target.lanes // THIN:
+        return f"{outputs} output channels are not few"
+    if window.pointwise:
+        return "a 1x1 window gains little"
+    if inputs < target.lanes:
+        return f"{inputs} input channels do not fill a slice"
+    return None
+
+
+def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Launch:
+    """Its launch, whose work-items compute a tile of pixels with all output channels."""
+    batch, height, width, outputs = op.output.shape
+    operands = epilogue_operands(op)
+    tile = choose_tile(
+        width, height * batch, 1, target, shape, sums=outputs, work=LANES, operands=operands
+    )
+    lanes = target.lanes
+    weights = op.constant(1)
+    inputs = slice_count(weights.shape[3], target)
+    padded = np.zeros((*weights.shape[:3], inputs * lanes), np.float32)
+    padded[..., : weights.shape[3]] = weights
+    by_tap = padded.reshape(*weights.shape[:3], inputs, lanes).transpose(1, 2, 3, 0, 4)
+    # The lanes are summed at the end, so only lane 0 starts from the bias.
+    bias = np.zeros((outputs, lanes), np.float32)
+    bias[:, 0] = bias_slices(op, outputs, target).reshape(-1)[:outputs]
+    return Launch.of(
+        op,
+        "conv/conv_thin.jinja",
+        (-(-width // tile.pixels), height, batch),
+        constants={"bias": bias, "weights": np.ascontiguousarray(by_tap)},
+        variables={"tile": tile, "window": window, "outputs": outputs},
+        heavy=True,
+        flops=2 * op.output.elements * prod(weights.shape[1:]),
+    )

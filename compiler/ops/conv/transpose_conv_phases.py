@@ -1,0 +1,164 @@
+"""Phases of transposed convolutions: the output pixels between two adjacent input pixels.
+
+With a stride of 2 there are 2 x 2 phases. Output row `row * stride + phase - padding` reads input
+rows `row`, `row - 1`, ... through rows `phase`, `phase + stride`, ... of the window; columns work
+the same way. A work-item that computes all phases of a pixel reads each input pixel once for all of
+them instead of once for each.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import Array
+from ...target import Target
+from ..base.storage import slice_count
+from ..base.window import Window
+from ..layers.weights import PackedWeights, pack_weights
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Adjacent input pixels that the same phases read."""
+
+    row: int  # Rows from the first of them down to the work-item's own pixel.
+    rows: int
+    column: int  # Columns from the first of them to the work-item's own pixel.
+    columns: int
+    down: int  # Rows of phases that read them.
+    across: int  # Columns of phases that read them.
+    start: int  # Start of their weights within those of a block of output slices, in slices.
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The phases of a transposed convolution whose output has `height` rows and `width` columns."""
+
+    window: Window
+    height: int
+    width: int
+
+    @property
+    def count(self) -> int:
+        return self.window.stride_y * self.window.stride_x
+
+    @property
+    def first_row(self) -> int:
+        """The input row of the first row of work-items."""
+        return self.window.top // self.window.stride_y
+
+    @property
+    def first_column(self) -> int:
+        return self.window.left // self.window.stride_x
+
+    @property
+    def rows(self) -> int:
+        """Input rows of which at least one phase lies in the output."""
+        return (self.height - 1 + self.window.top) // self.window.stride_y - self.first_row + 1
+
+    @property
+    def columns(self) -> int:
+        return (self.width - 1 + self.window.left) // self.window.stride_x - self.first_column + 1
+
+    @property
+    def taps_down(self) -> int:
+        """Most input rows that a phase reads."""
+        return -(-self.window.height // self.window.stride_y)
+
+    @property
+    def taps_across(self) -> int:
+        return -(-self.window.width // self.window.stride_x)
+
+    def overhangs(self, pixels: int) -> tuple[bool, bool, bool, bool]:
+        """Whether tiles of `pixels` pixels exceed the output: above, below, on the left, right."""
+        window = self.window
+        ends_at = (self.first_row + self.rows) * window.stride_y - window.top
+        tiles = -(-self.columns // pixels)
+        stops_at = (self.first_column + tiles * pixels) * window.stride_x - window.left
+        above = window.top % window.stride_y > 0
+        before = window.left % window.stride_x > 0
+        return above, ends_at > self.height, before, stops_at > self.width
+
+    @property
+    def all_taps(self) -> Neighbours:
+        """All input pixels at once, for kernels whose weights are zero where a phase reads none."""
+        window = self.window
+        return Neighbours(
+            0, self.taps_down, 0, self.taps_across, window.stride_y, window.stride_x, 0
+        )
+
+    def parts(self, inputs: int, blocks: int) -> Iterator[Neighbours]:
+        """The input pixels in groups that the same phases read.
+
+        If the window is not a multiple of the stride, only some phases read the last group.
+        """
+        start = 0
+        for row, rows, down in _ranges(self.window.height, self.window.stride_y):
+            for column, columns, across in _ranges(self.window.width, self.window.stride_x):
+                yield Neighbours(row, rows, column, columns, down, across, start)
+                start += rows * columns * inputs * down * across * blocks
+
+    def reaches_beyond(self, part: Neighbours, height: int, width: int) -> tuple[bool, ...]:
+        """Whether a part exceeds an input of `height` x `width`: above, below, left, right."""
+        last_row = self.first_row + self.rows - 1 - part.row
+        last_column = self.first_column + self.columns - 1 - part.column
+        return (
+            self.first_row - (part.row + part.rows - 1) < 0,
+            last_row >= height,
+            self.first_column - (part.column + part.columns - 1) < 0,
+            last_column >= width,
+        )
+
+
+def _ranges(size: int, stride: int) -> Iterator[tuple[int, int, int]]:
+    """(first pixel, pixels, phases): those that all phases read, then one that only some read."""
+    if size >= stride:
+        yield 0, size // stride, stride
+    if size % stride:
+        yield size // stride, 1, size % stride
+
+
+def pack_phases(weights: Array, phases: Phases, blocks: int, target: Target) -> Array:
+    """OHWI weights in the order in which the kernel reads them, part by part, float32.
+
+    [block of output slices][part][row][column][input channel][phase][slice of the block][lane].
+    """
+    lanes = target.lanes
+    outputs, *size, inputs = weights.shape
+    count = -(-slice_count(outputs, target) // blocks)
+    padded = np.zeros((count * blocks * lanes, *size, inputs), np.float32)
+    padded[:outputs] = weights
+    window = phases.window
+    packed = []
+    for part in phases.parts(inputs, blocks):
+        rows = _taps(part.row, part.rows, window.stride_y, part.down)
+        columns = _taps(part.column, part.columns, window.stride_x, part.across)
+        taps = padded[:, rows.reshape(-1)][:, :, columns.reshape(-1)]
+        apart = taps.reshape(count, blocks, lanes, *rows.shape, *columns.shape, inputs)
+        packed.append(apart.transpose(0, 3, 5, 7, 4, 6, 1, 2).reshape(count, -1, lanes))
+    return np.ascontiguousarray(np.concatenate(packed, axis=1)).reshape(-1, lanes)
+
+
+def _taps(first: int, count: int, stride: int, phases: int) -> Array:
+    """The window rows or columns through which phases read pixels: [pixel][phase]."""
+    pixels = np.arange(first, first + count) * stride
+    return pixels[:, None] + np.arange(phases)
+
+
+def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> PackedWeights:
+    """OHWI weights with phases and output channels in the lanes, float32.
+
+    [row][column][input channel][vector][lane], where vectors and lanes together are
+    [phase][output channel]. Weights are zero where a phase reads no pixel.
+    """
+    outputs, height, width, inputs = weights.shape
+    down, across = phases.window.stride_y, phases.window.stride_x
+    whole = np.zeros(
+        (outputs, phases.taps_down * down, phases.taps_across * across, inputs), np.float32
+    )
+    whole[:, :height, :width] = weights
+    apart = whole.reshape(outputs, phases.taps_down, down, phases.taps_across, across, inputs)
+    by_phase = apart.transpose(2, 4, 0, 1, 3, 5)
+    joined = by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)
+    return pack_weights(joined, vectors, target)

@@ -1,0 +1,1 @@
+"""Operators that rewrites always decompose: shape inference, and the numpy reference of some."""

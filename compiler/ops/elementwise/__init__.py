@@ -1,0 +1,1 @@
+"""Elementwise operators: tables of formulas, and how quantized results are rounded."""

@@ -1,0 +1,1 @@
+"""Images that are resized, and pictures of bytes."""

@@ -1,0 +1,1 @@
+"""Accesses at places that the model computes."""

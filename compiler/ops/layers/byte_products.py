@@ -1,0 +1,183 @@
+"""Layers of integers on devices that multiply bytes: four products at a time, in 32-bit sums.
+
+Feature maps are stored as bytes, each the integer less the least one. With weights in [-128, 127]
+after `offset` is taken from them, the sums of a layer are
+
+    sum((byte + least) * weight) = sum(byte * (weight - offset))
+                                   + offset * sum(byte) + least * sum(weight)
+
+The last term becomes part of the bias. Pixels outside the image are bytes that stand for 0. GPUs
+take 128 from each byte first, as few of them multiply bytes without a sign by bytes with one.
+
+Weights of 4 bits are multiplied as the upper halves of bytes, so that all sums are 16 times as
+large, which changes no bit of the floats that they become.
+"""
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ...ir import Array, Op, Tensor
+from ...target import Target
+from ..base.launch import Launch
+from ..base.storage import bhwc, slice_count
+from ..base.tile import TileLimits, TileShape, choose_tile
+from ..base.window import Window
+from ..elementwise.elementwise import flattens, one_column
+from .weights import bias_slices, in_blocks, layers_of, ohwi
+
+WORD = 4  # Products of bytes that are added at once.
+SIGNED = 128  # What is taken from a byte to give it a sign.
+NIBBLE = 16  # What integers of 4 bits are multiplied by as the upper halves of bytes.
+# Products of two integers of at most 255 in a sum that surely fits in 32 bits.
+MOST_PRODUCTS = 1 << 15
+
+
+def multiplies_bytes(op: Op, target: Target) -> str | None:
+    """Why a layer with OHWI or [outputs, inputs] weights cannot be computed so; None if it can.
+
+    Its weights and bias must be whole numbers, which `exact` says, and its image must be stored as
+    bytes. A layer whose sums may pass 2^24 has an attribute `least`, the least number of its image,
+    which is made of bytes as it is read if it is stored otherwise.
+    """
+    if not target.byte_products:
+        return "the device does not multiply bytes"
+    image, weights = op.operand(0), op.operand(1)
+    if not op.attrs.get("exact") or not (_of_bytes(image) or "least" in op.attrs):
+        return "its image is not stored as bytes"
+    if len(op.inputs) > 3 or image.shape[-1] != weights.shape[-1]:
+        return "it has a gate, or groups of channels"
+    if len(op.output.shape) > 4 or len(image.shape) > 4:
+        return "rank is above 4"
+    if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
+        return "weights or a bias are computed while the model runs"
+    if not sums_fit(op.constant(1)):
+        return "its weights are no bytes, or too many for sums of 32 bits"
+    return None
+
+
+def _of_bytes(image: Tensor) -> bool:
+    return image.whole is not None and image.whole.bits == 8
+
+
+def words_in_rows(op: Op, target: Target) -> str | None:
+    """Why a layer cannot read words of a row-major image; None if it can, as of few channels."""
+    if not _of_bytes(op.operand(0)) or target.language.packs_bytes:
+        return "its rows are not stored in arrays of bytes"
+    channels = op.operand(0).shape[-1]
+    return "its pixels are not whole words" if channels > WORD and channels % WORD else None
+
+
+def sums_fit(weights: Array) -> bool:
+    """Whether 32 bits hold the sums of products of bytes and the weights of each output channel."""
+    low, high = _range(weights)
+    return high - low <= 255 and prod(weights.shape[1:]) <= MOST_PRODUCTS
+
+
+def byte_products(op: Op, target: Target, window: Window | None, shape: TileShape | None) -> Launch:
+    """The launch for a layer; without a window it multiplies single pixels."""
+    weights = op.constant(1)
+    matrix = ohwi(weights)
+    offset, halved = _offset(matrix), window is None and _fits_nibbles(op)
+    factor = NIBBLE if halved else 1
+    flat = one_column(op) or (window is None and flattens(op))
+    batch, height, width, channels = bhwc(op.output.shape)
+    columns, rows = (height * width, 1) if flat else (width, height)
+    limits = TileLimits.of(target)
+    if target.on_processor:
+        # Their weights take a quarter of the memory of floats, so that more slices are at hand.
+        limits = replace(limits, slices=2 * limits.slices)
+    if offset:
+        # The sums of bytes take the place of a slice.
+        limits = replace(limits, slices=max(limits.slices - 1, 1))
+        limits = replace(
+            limits, accumulators=limits.accumulators * limits.slices // (limits.slices + 1)
+        )
+    count = slice_count(channels, target)
+    layers, area = layers_of(op), (columns, rows * batch, count)
+    tile = choose_tile(*area, target, shape, limits=limits, sums=layers)
+    matrix = in_blocks(matrix, op, tile, target)[:]
+    biases = bias_slices(op, channels, target, tile.slices)
+    blocks = -(-count // tile.slices)
+    image, signed = op.operand(0), not target.on_processor
+    whole = image.whole if _of_bytes(image) else None
+    least = whole.base if whole else op.attrs["least"]
+    base = least + SIGNED if signed else least
+    return Launch.of(
+        op,
+        "conv/conv_bytes.jinja",
+        (-(-columns // tile.pixels), rows, batch * blocks),
+        reads={"x": image},
+        constants={
+            "bias": factor * _bias(biases, matrix, base),
+            "weights": _packed(factor * matrix, offset, layers * tile.slices, target.lanes, halved),
+        },
+        variables={
+            "tile": tile,
+            "blocks": blocks,
+            "window": window,
+            "inputs": weights.shape[-1],
+            "offset": offset,
+            "factor": factor,
+            "signed": signed,
+            "least": None if whole else least,
+            "padding": int.from_bytes(bytes([-base & 255] * WORD), "little", signed=True),
+        },
+        flatten=flat,
+        heavy=True,
+        flops=2 * layers * op.output.elements * prod(weights.shape[1:]),
+    )
+
+
+def _range(weights: Array) -> tuple[int, int]:
+    """The least and the greatest weight, with the 0 of what fills up slices."""
+    return int(weights.min(initial=0)), int(weights.max(initial=0))
+
+
+def _offset(weights: Array) -> int:
+    """What must be taken from weights to make them bytes with a sign; 0 if they are."""
+    low, high = _range(weights)
+    return 0 if low >= -128 and high <= 127 else low + 128
+
+
+def _bias(biases: Array, weights: Array, base: int) -> Array:
+    """The bias of each output channel plus what the bytes lack, int32 [slice][lane]."""
+    bias = biases.astype(np.int64)
+    sums = np.zeros(bias.size, np.int64)
+    sums[: len(weights)] = base * weights.astype(np.int64).sum((1, 2, 3))
+    # Partial sums may wrap, whole ones do not.
+    return (bias + sums.reshape(bias.shape)).astype(np.int32)
+
+
+def _fits_nibbles(op: Op) -> bool:
+    """Whether 4 bits hold the weights of a layer, and 32 bits its sums times NIBBLE."""
+    low, high = _range(op.constant(1))
+    bias = op.input(2)
+    largest = 0 if bias is None else np.abs(op.constant(2)).max(initial=0)
+    return low >= -8 and high <= 7 and largest * NIBBLE < 1 << 29
+
+
+def _packed(weights: Array, offset: int, blocks: int, lanes: int, halved: bool) -> Array:
+    """OHWI weights less the offset as [block][row][column][word][slice of the block][lane], int32.
+
+    The bytes of a word are those of four input channels; weights of 0 fill up words and blocks.
+    If `halved`, the upper halves of a word are those of another word, which comes after the four
+    bits in the lower halves; an odd number of words is filled up.
+    """
+    outputs, height, width, inputs = weights.shape
+    steps, count = -(-inputs // WORD), -(-outputs // (blocks * lanes))
+    padded = np.full((count * blocks * lanes, height, width, steps * WORD), -offset, np.int8)
+    padded[:outputs, ..., :inputs] = weights - offset
+    packed = padded.reshape(count, blocks, lanes, height, width, steps, WORD)
+    words = np.ascontiguousarray(packed.transpose(0, 3, 4, 5, 1, 2, 6)).view(np.int32)
+    return _in_halves(words) if halved else words
+
+
+def _in_halves(words: Array) -> Array:
+    """Pairs of words along the axis of words, the upper halves of whose bytes share one."""
+    even = np.pad(
+        words, [(0, words.shape[3] % 2 if axis == 3 else 0) for axis in range(words.ndim)]
+    )
+    both = even[:, :, :, ::2].view(np.uint32) >> 4 | even[:, :, :, 1::2].view(np.uint32)
+    return np.ascontiguousarray(both).view(np.int32)

@@ -1,0 +1,84 @@
+"""Matrix-vector products in which several work-items share each sum.
+
+With one work-item per output slice, a single vector would leave a GPU idle. Instead the work-items
+of a group split the inputs among themselves and add up their partial sums, as LiteRT's GPU delegate
+does for fully connected layers (tasks/fully_connected.cc), one after another where local memory is
+cleared first. The order of summation therefore differs from XNNPACK's.
+"""
+
+from math import prod
+
+import numpy as np
+
+from ...ir import Array, Op
+from ...target import Target
+from ..base.launch import Launch
+from ..base.storage import slice_count
+from ..reduce.lines import A_BARRIER
+
+PARTS = 4  # Fewest work-items that share the sums of one output slice.
+MIN_INPUTS = 64  # Fewest inputs for which sharing outweighs the barrier.
+MIN_SHARE = 16  # Fewest inputs for each of more work-items than that.
+NEIGHBOURS = 2  # Fewest output slices of a group, whose weights lie next to each other.
+
+
+def splits(op: Op, target: Target) -> str | None:
+    """Why splitting the sums of a product with weights does not pay; None if it does."""
+    if target.device.heavy_group < PARTS:
+        return "the device's work-groups are too small to share sums"
+    if prod(op.output.shape) != op.output.shape[-1]:
+        return "it computes more than one vector"
+    if op.operand(0).shape[-1] < MIN_INPUTS:
+        return f"it has fewer than {MIN_INPUTS} inputs"
+    return None
+
+
+def _parts(slices: int, inputs: int, target: Target) -> int:
+    """How many work-items share the sums of a slice: more until they keep the device busy.
+
+    Where they take turns to join their sums, each adds up more slices than it waits for others.
+    """
+    parts, steps = PARTS, slice_count(inputs, target)
+    in_turns = target.language.clears_local_memory
+    while (
+        slices * parts < target.device.work_items
+        and target.device.heavy_group // (2 * parts) >= NEIGHBOURS
+        and inputs // (2 * parts) >= MIN_SHARE
+        and not (in_turns and steps // (2 * parts) < A_BARRIER * 2 * parts)
+    ):
+        parts *= 2
+    return parts
+
+
+def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
+    """The launch for operand 0 times `weights` [outputs, inputs] plus `bias` [slice][lane]."""
+    outputs, inputs = weights.shape
+    count, steps = slice_count(outputs, target), slice_count(inputs, target)
+    parts = _parts(count, inputs, target)
+    group = (target.device.heavy_group // parts, parts, 1)
+    return Launch.of(
+        op,
+        "matmul/split_sums.jinja",
+        (-(-count // group[0]) * group[0], parts, 1),
+        constants={"bias": bias, "weights": _pack(weights, steps, count, target.lanes)},
+        variables={
+            "parts": parts,
+            "inputs": inputs,
+            "steps": steps,
+            "in_turns": target.language.clears_local_memory,
+        },
+        group=group,
+        pairs=True,
+        heavy=True,
+        flops=2 * outputs * inputs,
+    )
+
+
+def _pack(weights: Array, steps: int, count: int, lanes: int) -> Array:
+    """Weights [outputs, inputs] as [step][slice][lane of inputs][lane], where a step is a slice of
+    inputs, so that what a work-item reads in a step lies in one place."""
+    outputs, inputs = weights.shape
+    padded = np.zeros((steps * lanes, count * lanes), np.float32)
+    padded[:inputs, :outputs] = weights.T
+    blocks = padded.reshape(steps, lanes, count, lanes)
+    return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3))

@@ -1,0 +1,219 @@
+"""FULLY_CONNECTED: rows times transposed weights [outputs, inputs], as a 1x1 convolution.
+
+tflgpu.fully_connected_blocks has weights whose blocks of inputs have a scale each:
+
+    y = tflgpu.fully_connected_blocks(x, w, scales)    w[outputs, inputs], scales[outputs, blocks]
+
+Its weights are whole numbers, so that they stay packed; kernels multiply them by the scales. Blocks
+are whole slices of inputs.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ...ir import Array, Op, Shape
+from ...target import Target
+from ..base.cost import IN_ROWS
+from ..base.definition import Implementation, TiledImplementation, define
+from ..base.launch import Constant, Launch
+from ..base.storage import LINEAR, bhwc, slice_count
+from ..base.tile import TileShape, choose_tile
+from ..base.traits import Traits, Weights
+from ..elementwise.elementwise import epilogue_operands, flattens
+from ..layers import shared_sums
+from ..layers.byte_products import byte_products, multiplies_bytes, words_in_rows
+from ..layers.split_sums import split_sums, splits
+from ..layers.weights import (
+    bias_slices,
+    check_bias,
+    constant_weights,
+    in_blocks,
+    in_bytes,
+    layers_of,
+    ohwi,
+    pack_weights,
+    wide_sums,
+)
+
+
+def infer(op: Op) -> list[Shape]:
+    """[rows, outputs], or the input's leading axes and outputs with keep_num_dims (ModelError).
+
+    Of several layers, whose outputs are alike, there is one each.
+    """
+    shape, weights = op.operand(0).shape, op.operand(1).shape
+    empty = not prod(weights[1:]) and not prod(shape[-1:])
+    if len(weights) != 2 or (0 in weights and not empty) or prod(shape) % (weights[1] or 1):
+        raise op.invalid(f"input {list(shape)} does not match weights {list(weights)}")
+    check_bias(op, weights[0])
+    layers = layers_of(op)
+    outputs = weights[0] // layers
+    if op.attrs.get("keep_num_dims", False):
+        if not shape or shape[-1] != weights[1]:
+            raise op.invalid(f"keep_num_dims needs {weights[1]} input channels, not {list(shape)}")
+        return [(*shape[:-1], outputs)] * layers
+    return [(prod(shape[:-1]) if empty else prod(shape) // weights[1], outputs)] * layers
+
+
+def _rows(op: Op, target: Target) -> str | None:
+    """A decomposition gives the input the weights' width."""
+    if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
+        return "the weights have a shuffled format"
+    if not op.operand(1).shape[1]:
+        return "it has no input channels"
+    if len(op.output.shape) > 4 or len(op.operand(0).shape) > 4:
+        return "rank is above 4"
+    if not op.operand(0).shape or op.operand(0).shape[-1] != op.operand(1).shape[1]:
+        return "the input is not split into rows of the weights' width"
+    return constant_weights(op, target)
+
+
+def in_rows(op: Op, target: Target) -> str | None:
+    """Why kernels of floats cannot compute a layer; None if they can."""
+    return _rows(op, target) or wide_sums(op)
+
+
+def build(op: Op, target: Target, shape: TileShape | None) -> Launch:
+    """The launch of a layer by tiles; blocks of its weights may have scales, which are input 3,
+    the last one."""
+    flat = flattens(op)
+    batch, height, width, channels = bhwc(op.output.shape)
+    columns, rows = (height * width, 1) if flat else (width, height)
+    count = slice_count(channels, target)
+    operands = epilogue_operands(op)
+    layers, area = layers_of(op), (columns, rows * batch, count)
+    tile = choose_tile(*area, target, shape, sums=layers, work=IN_ROWS, operands=operands)
+    blocks = -(-count // tile.slices)
+    weights = op.constant(1)
+
+    def pack(table: Array) -> Constant:
+        return pack_weights(in_blocks(ohwi(table), op, tile, target), layers * tile.slices, target)
+
+    launch = Launch.of(
+        op,
+        "conv/conv_1x1.jinja",
+        (-(-columns // tile.pixels), rows, batch * blocks),
+        constants={
+            "bias": bias_slices(op, op.output.shape[-1], target, tile.slices),
+            "weights": pack(weights),
+            **_scales(op, pack),
+        },
+        variables={"tile": tile, "blocks": blocks, "inputs": weights.shape[1], "block": _block(op)},
+        flatten=flat,
+        heavy=True,
+        flops=2 * layers * op.output.elements * weights.shape[1],
+    )
+    return in_bytes(launch, op, target)
+
+
+def of_a_vector(op: Op, target: Target) -> str | None:
+    """Why work-items cannot share the sums of a single row; None if they can."""
+    return in_rows(op, target) or _single(op) or splits(op, target)
+
+
+def _single(op: Op) -> str | None:
+    return "it computes several layers" if layers_of(op) > 1 else None
+
+
+def shares_sums(op: Op, target: Target) -> str | None:
+    """Why a layer is faster alone, in a kernel whose work-items share sums; None if it is not."""
+    if of_a_vector(op, target) is None:
+        return "work-items share the sums of a single row"
+    if shared_sums.unsuited(op, target) is None:
+        return "work-items share the sums of few rows"
+    return None
+
+
+def build_split(op: Op, target: Target) -> Launch:
+    """The launch of a layer of a single row, whose sums work-items share."""
+    bias = bias_slices(op, op.output.shape[-1], target)
+    launch = split_sums(op, target, bias, op.constant(1))
+    launch = replace(
+        launch,
+        constants={**launch.constants, **_scales(op, lambda scales: _in_rows(scales, target))},
+        variables={**launch.variables, "block": _block(op)},
+    )
+    return in_bytes(launch, op, target)
+
+
+def _scales(op: Op, pack: Callable[[Array], Constant]) -> dict[str, Constant]:
+    """The scales of the blocks of weights as a kernel reads them, by their role, if there are."""
+    return {"scales": pack(op.constant(3))} if _has_scales(op) else {}
+
+
+def _in_rows(scales: Array, target: Target) -> Array:
+    """Scales [outputs, blocks] as [block][slice][lane]."""
+    lanes = target.lanes
+    return np.pad(scales.T, ((0, 0), (0, -len(scales) % lanes))).reshape(-1, lanes)
+
+
+def _block(op: Op) -> int:
+    """The inputs of a block of weights; all of them if blocks have no scales."""
+    inputs = op.operand(1).shape[1]
+    return inputs // (op.operand(3).shape[1] if _has_scales(op) else 1)
+
+
+def _has_scales(op: Op) -> bool:
+    return len(op.inputs) == 4
+
+
+def _few_rows(op: Op, target: Target) -> str | None:
+    return in_rows(op, target) or _single(op) or shared_sums.unsuited(op, target)
+
+
+def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Launch:
+    return in_bytes(shared_sums.build(op, target, shape), op, target)
+
+
+def _bytes(op: Op, target: Target) -> str | None:
+    return _rows(op, target) or multiplies_bytes(op, target)
+
+
+def _rows_of_bytes(op: Op, target: Target) -> str | None:
+    return _bytes(op, target) or words_in_rows(op, target)
+
+
+def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:
+    return byte_products(op, target, None, shape)
+
+
+IMPLEMENTATIONS = (
+    TiledImplementation("conv_bytes", _build_bytes, _bytes),
+    TiledImplementation("conv_bytes_from_linear", _build_bytes, _rows_of_bytes, reads=LINEAR),
+    Implementation("split_sums", build_split, of_a_vector, half_arithmetic=True),
+    Implementation("split_sums_from_linear", build_split, of_a_vector, reads=LINEAR),
+    TiledImplementation("conv_shared", _build_shared, _few_rows, half_arithmetic=True),
+    TiledImplementation("conv_1x1", build, in_rows, half_arithmetic=True),
+    TiledImplementation("conv_1x1_from_linear", build, in_rows, reads=LINEAR),
+)
+
+define(
+    "FULLY_CONNECTED input weights:weights bias? -> output shuffled?",
+    infer,
+    IMPLEMENTATIONS,
+    versions=14,
+    traits=Traits(weights=Weights(0, input_axis=1, summed_axes=(1,))),
+)
+
+OF_BLOCKS = "tflgpu.fully_connected_blocks"
+
+
+def _reference_of_blocks(op: Op, x: Array, weights: Array, scales: Array) -> Array:
+    each = np.repeat(scales, weights.shape[1] // scales.shape[1], 1)
+    return np.asarray(x @ (weights * each).T, np.float32)
+
+
+define(
+    OF_BLOCKS,
+    infer,
+    (
+        Implementation("split_sums", build_split, of_a_vector),
+        Implementation("split_sums_from_linear", build_split, of_a_vector, reads=LINEAR),
+        TiledImplementation("conv_1x1", build, in_rows),
+        TiledImplementation("conv_1x1_from_linear", build, in_rows, reads=LINEAR),
+    ),
+    _reference_of_blocks,
+)

@@ -1,0 +1,1 @@
+"""Operators that move elements to places known at compile time."""

@@ -1,0 +1,1 @@
+"""Many elements to one or along a line: reductions, softmaxes, normalizations, pools."""
