@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
+from ...ir import Op
 from ...target import Target
 from .cost import WHOLE_SLICES, Step, Work
+from .storage import bhwc, slice_count
 
 TileShape = tuple[int, int]  # (pixels, slices of output channels).
 
@@ -50,46 +52,69 @@ class TileLimits:
         ]
 
 
+@dataclass(frozen=True)
+class Area:
+    """The output of a kernel, which work-items compute tile by tile."""
+
+    columns: int  # Pixels of a row.
+    rows: int  # Of each batch.
+    batches: int = 1
+    slices: int = 1  # Of output channels.
+    sums: int = 1  # Accumulators per pixel and slice.
+    operands: int = 0  # Slices that the epilogue reads for each one stored.
+
+    @classmethod
+    def of(cls, op: Op, target: Target, flatten: bool, sums: int = 1, operands: int = 0) -> Area:
+        """The output of an operator; with `flatten` height and width are one axis."""
+        batch, height, width, channels = bhwc(op.output.shape)
+        columns, rows = (height * width, 1) if flatten else (width, height)
+        return cls(columns, rows, batch, slice_count(channels, target), sums, operands)
+
+    def blocks(self, tile: Tile) -> int:
+        """How many tiles share the slices of a pixel."""
+        return -(-self.slices // tile.slices)
+
+    def grid(self, tile: Tile) -> tuple[int, int, int]:
+        """One work-item per tile: (tiles of a row, rows, batches * blocks)."""
+        return -(-self.columns // tile.pixels), self.rows, self.batches * self.blocks(tile)
+
+
 def choose_tile(
-    columns: int,
-    rows: int,
-    slices: int,
+    area: Area,
     target: Target,
     wanted: TileShape | None = None,
     *,
     limits: TileLimits | None = None,
     whole_blocks: bool = False,
     most: int | None = None,
-    sums: int = 1,
     work: Work = WHOLE_SLICES,
-    operands: int = 0,
 ) -> Tile:
     """The wanted tile if it fits, otherwise the one with the smallest estimated time.
 
-    `columns`, `rows` and `slices` are the size of the output. `limits` default to the device's;
-    with `whole_blocks` the tile's slices must divide those of the output; `most` bounds the tile's
-    pixels; `sums` is the number of accumulators per pixel and slice; `work` says what the kernel
-    loads and holds; `operands` is the number of slices that its epilogue reads for each one stored.
+    `limits` default to the device's; with `whole_blocks` the tile's slices must divide those of the
+    area; `most` bounds the tile's pixels; `work` says what the kernel loads and holds.
 
     Tiles that need more registers than the device has for full speed are rejected, unless all do.
     """
     if limits is None:
         limits = TileLimits.of(target, work.in_half(target))
-    limits = TileLimits(max(limits.accumulators // sums, 1), limits.slices)
-    widest = min(columns, most or columns)
+    limits = TileLimits(max(limits.accumulators // area.sums, 1), limits.slices)
+    widest = min(area.columns, most or area.columns)
 
     def fits(shape: TileShape) -> bool:
-        whole = not whole_blocks or slices % shape[1] == 0
-        return shape[0] <= widest and shape[1] <= slices and whole
+        whole = not whole_blocks or area.slices % shape[1] == 0
+        return shape[0] <= widest and shape[1] <= area.slices and whole
 
     def step_of(shape: TileShape) -> Step:
-        return work.step(*shape, sums, target, columns % shape[0] > 0, operands)
+        ragged = area.columns % shape[0] > 0
+        return work.step(*shape, area.sums, target, ragged, area.operands)
 
     def estimated(shape: TileShape, step: Step) -> Tile:
-        pixels, blocks = shape
-        items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
+        tile = Tile(*shape, area.sums)
+        items = max(prod(area.grid(tile)), 1)
         idle = max(1.0, target.device.work_items / items)
-        return Tile(*shape, sums, items * step.cost * idle, step.explanation(items, idle))
+        estimate = items * step.cost * idle
+        return replace(tile, estimate=estimate, explanation=step.explanation(items, idle))
 
     fitting = [shape for shape in limits.shapes() if fits(shape)]
     if wanted in fitting:

@@ -14,8 +14,8 @@ from ...target import Target
 from ..base.cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.launch import Launch
-from ..base.storage import LINEAR, bhwc, slice_count
-from ..base.tile import Tile, TileLimits, TileShape, choose_tile
+from ..base.storage import LINEAR, slice_count
+from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile
 from ..base.traits import Traits, Weights
 from ..base.window import Window
 from ..elementwise.elementwise import epilogue_operands, flattens, one_column
@@ -97,30 +97,24 @@ def _seen(op: Op) -> Window:
     return window(op).turned if one_column(op) else window(op)
 
 
-def _area(op: Op, target: Target) -> tuple[int, int, int]:
-    """Columns, rows of all images, and slices of the output, for which a tile is chosen."""
-    batch, height, width, channels = bhwc(op.output.shape)
-    columns, rows = (height * width, 1) if _flat(op) else (width, height)
-    return columns, rows * batch, slice_count(channels, target)
+def _area(op: Op, target: Target) -> Area:
+    return Area.of(op, target, _flat(op), operands=epilogue_operands(op))
 
 
 def _launch(op: Op, target: Target, template: str, tile: Tile) -> Launch:
-    weights = op.constant(1)
-    columns, rows, slices = _area(op, target)
-    batch, *_, channels = bhwc(op.output.shape)
-    blocks = -(-slices // tile.slices)
+    weights, area = op.constant(1), _area(op, target)
     return Launch.of(
         op,
         template,
-        (-(-columns // tile.pixels), rows // batch, batch * blocks),
+        area.grid(tile),
         reads={"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
         constants={
-            "bias": bias_slices(op, channels, target, tile.slices),
+            "bias": bias_slices(op, weights.shape[0], target, tile.slices),
             "weights": pack_weights(weights, tile.slices, target),
         },
         variables={
             "tile": tile,
-            "blocks": blocks,
+            "blocks": area.blocks(tile),
             "window": _seen(op),
             "inputs": weights.shape[3],
             "groups": groups(op),
@@ -138,9 +132,8 @@ def _launch(op: Op, target: Target, template: str, tile: Tile) -> Launch:
 def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Launch:
     area = _area(op, target)
     gated = op.input(3) is not None
-    work = Loads(shifted=True, pixel_pairs=area[0] % 2 == 0, gated=gated)
-    operands = epilogue_operands(op)
-    tile = choose_tile(*area, target, shape, work=work, operands=operands)
+    work = Loads(shifted=True, pixel_pairs=area.columns % 2 == 0, gated=gated)
+    tile = choose_tile(area, target, shape, work=work)
     pixels = {"x": tile.pixels, "y": tile.pixels}
     return replace(_launch(op, target, "conv/conv_1x1.jinja", tile), joined=pixels)
 
@@ -157,25 +150,15 @@ def _few_pixels(op: Op, target: Target) -> str | None:
 
 
 def _build_window(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    columns, rows, _ = _area(op, target)
     per_group = slice_count(op.output.shape[3] // groups(op), target)
-    whole = groups(op) > 1
-    tile = choose_tile(
-        columns,
-        rows,
-        per_group,
-        target,
-        shape,
-        whole_blocks=whole,
-        work=MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES,
-        operands=epilogue_operands(op),
-    )
+    area = replace(_area(op, target), slices=per_group)
+    work = MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES
+    tile = choose_tile(area, target, shape, whole_blocks=groups(op) > 1, work=work)
     return _launch(op, target, "conv/conv.jinja", tile)
 
 
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    operands = epilogue_operands(op)
-    tile = choose_tile(*_area(op, target), target, shape, work=LANES, operands=operands)
+    tile = choose_tile(_area(op, target), target, shape, work=LANES)
     launch = _launch(op, target, "conv/conv_linear.jinja", tile)
     variables = {**launch.variables, "one_path": target.language.compiled_at_start}
     return replace(launch, variables=variables, pairs=tile.slices % 2 == 0)
@@ -201,14 +184,9 @@ def _split_slices(op: Op, target: Target) -> str | None:
 
 
 def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    tile = choose_tile(
-        *_area(op, target),
-        target,
-        shape,
-        limits=TileLimits(target.device.accumulators, 1),
-        work=MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES,
-        operands=epilogue_operands(op),
-    )
+    limits = TileLimits(target.device.accumulators, 1)
+    work = MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES
+    tile = choose_tile(_area(op, target), target, shape, limits=limits, work=work)
     spread = spread_groups(op.constant(1), groups(op), target)
     launch = _launch(op, target, "conv/conv.jinja", tile)
     constants = {**launch.constants, "weights": pack_weights(spread.weights, 1, target)}
@@ -247,28 +225,27 @@ def _from_rows(op: Op, target: Target) -> str | None:
 
 
 def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    batch, _, _, outputs = op.output.shape
+    area = winograd.strips(op, target)
     tile = winograd.choose_strip(op, target, shape)
     weights = winograd.TransformedWeights(op.constant(1))
-    count = winograd.squares(op)
     return Launch.of(
         op,
         "conv/winograd.jinja",
-        (-(-count // tile.pixels), 1, batch),
+        (-(-area.columns // tile.pixels), 1, area.batches),
         constants={
-            "bias": bias_slices(op, outputs, target, tile.slices),
+            "bias": bias_slices(op, weights.shape[0], target, tile.slices),
             "weights": pack_weights(weights, tile.slices, target),
         },
         variables={
             "tile": tile,
-            "blocks": -(-slice_count(outputs, target) // tile.slices),
+            "blocks": area.blocks(tile),
             "window": window(op),
             "a": winograd.A,
             "b": winograd.B,
         },
         group=(1, 1, 1),
         heavy=True,
-        flops=2 * batch * count * prod(weights.shape),
+        flops=2 * area.batches * area.columns * prod(weights.shape),
     )
 
 

@@ -13,7 +13,7 @@ from ...target import Target
 from ..base.cost import LANES
 from ..base.launch import Launch
 from ..base.storage import slice_count
-from ..base.tile import TileShape, choose_tile
+from ..base.tile import Area, TileShape, choose_tile
 from ..base.window import Window
 from ..elementwise.elementwise import epilogue_operands
 from ..layers.weights import bias_slices
@@ -36,10 +36,8 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
 def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Launch:
     """Its launch, whose work-items compute a tile of pixels with all output channels."""
     batch, height, width, outputs = op.output.shape
-    operands = epilogue_operands(op)
-    tile = choose_tile(
-        width, height * batch, 1, target, shape, sums=outputs, work=LANES, operands=operands
-    )
+    area = Area(width, height, batch, sums=outputs, operands=epilogue_operands(op))
+    tile = choose_tile(area, target, shape, work=LANES)
     lanes = target.lanes
     weights = op.constant(1)
     inputs = slice_count(weights.shape[3], target)
@@ -52,7 +50,7 @@ def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> La
     return Launch.of(
         op,
         "conv/conv_thin.jinja",
-        (-(-width // tile.pixels), height, batch),
+        area.grid(tile),
         constants={"bias": bias, "weights": np.ascontiguousarray(by_tap)},
         variables={"tile": tile, "window": window, "outputs": outputs},
         heavy=True,

@@ -13,7 +13,7 @@ from ..base.cost import ADDRESS, BESIDES, Step, Work, stored_registers
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.launch import Grid, Launch
 from ..base.storage import slice_count
-from ..base.tile import TileLimits, TileShape, choose_tile
+from ..base.tile import Area, TileLimits, TileShape, choose_tile
 from ..base.traits import Traits, Weights
 from ..base.window import Window
 from ..elementwise.elementwise import epilogue_operands, one_column
@@ -101,11 +101,10 @@ def _one_to_one(op: Op, target: Target) -> str | None:
 
 def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
-    outer = batch * slice_count(channels, target)
+    area = Area(width, height, batch * slice_count(channels, target))
     # The window is unrolled into a line of code per tap and pixel; long tiles compile slowly.
-    tile = choose_tile(width, height * outer, 1, target, tile_shape, most=MAX_PIXELS)
-    grid = (-(-width // tile.pixels), height, outer)
-    return _launch("conv/depthwise_conv.jinja", op, grid, target, tile=tile)
+    tile = choose_tile(area, target, tile_shape, most=MAX_PIXELS)
+    return _launch("conv/depthwise_conv.jinja", op, area.grid(tile), target, tile=tile)
 
 
 def _launch(
@@ -148,17 +147,8 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Laun
     seen = (shape.height - 1) * shape.dilation_y + 1
     rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1) if target.device.registers else FEW_ROWS
     limits = TileLimits(min(rows, target.device.accumulators), 1)
-    work = SingleColumn(shape)
-    tile = choose_tile(
-        height,
-        width * outer,
-        1,
-        target,
-        tile_shape,
-        limits=limits,
-        work=work,
-        operands=epilogue_operands(op),
-    )
+    turned = Area(height, width, outer, operands=epilogue_operands(op))
+    tile = choose_tile(turned, target, tile_shape, limits=limits, work=SingleColumn(shape))
     grid = (width, -(-height // tile.pixels), outer)
     return _launch("conv/depthwise_conv_columns.jinja", op, grid, target, tile=tile)
 

@@ -14,7 +14,7 @@ from ...target import Target
 from ..base.cost import BESIDES, Step, Work
 from ..base.launch import Launch
 from ..base.storage import HALF_LANE, lane_of, slice_count
-from ..base.tile import TileLimits, TileShape, choose_tile
+from ..base.tile import Area, TileLimits, TileShape, choose_tile
 from ..base.window import Window
 from ..layers.weights import bias_slices
 
@@ -63,8 +63,8 @@ def build(op: Op, window: Window, packed: Array, target: Target, shape: TileShap
     batch, height, width, channels = op.output.shape
     count, columns = slice_count(channels, target), -(-width // COLUMNS)
     limits = TileLimits(MAX_ROWS, 1)
-    outer = columns * batch * count
-    tile = choose_tile(height, outer, 1, target, shape, limits=limits, work=PairedColumns(window))
+    turned = Area(height, columns, batch * count)
+    tile = choose_tile(turned, target, shape, limits=limits, work=PairedColumns(window))
     bias = bias_slices(op, channels, target).reshape(count, 1, target.lanes)
     taps = np.concatenate((bias, packed.reshape(count, -1, target.lanes)), axis=1)
     even = np.pad(taps, ((0, 0), (0, taps.shape[1] % 2), (0, 0)))

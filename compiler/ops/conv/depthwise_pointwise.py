@@ -15,7 +15,7 @@ from ..base.definition import Implementation, TiledImplementation, define
 from ..base.launch import Launch
 from ..base.shapes import as_inferred
 from ..base.storage import slice_count
-from ..base.tile import Tile, TileLimits, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile
 from ..layers.weights import bias_slices, pack_weights
 from . import conv, depthwise_conv
 
@@ -63,8 +63,8 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Launch:
     # One slice of the depthwise convolution's sums, and the weights, also need registers.
     free = max(target.device.accumulators - blocks, 1)
     limits = TileLimits(free // (blocks + 1), target.device.tile_slices)
-    most = depthwise_conv.MAX_PIXELS
-    narrow = choose_tile(width, height * batch, 1, target, shape, limits=limits, most=most)
+    area, most = Area(width, height, batch), depthwise_conv.MAX_PIXELS
+    narrow = choose_tile(area, target, shape, limits=limits, most=most)
     tile = Tile(narrow.pixels, blocks)
     columns = -(-width // tile.pixels)
     return _launch(op, target, "conv/depthwise_pointwise.jinja", columns, tile, {})
@@ -93,10 +93,8 @@ def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Launch:
     if inputs * LONG * target.lanes * 4 >= NEAREST_CACHE:
         # With two slices of weights instead of three, a register is free for a 14th pixel.
         limits = TileLimits(limits.accumulators + 1, LONG)
-    slices = slice_count(channels, target)
-    tile = choose_tile(
-        width, height * batch, slices, target, shape, limits=limits, whole_blocks=True
-    )
+    area = Area(width, height, batch, slice_count(channels, target))
+    tile = choose_tile(area, target, shape, limits=limits, whole_blocks=True)
     beyond = -width % tile.pixels * target.lanes
     more = {
         "held": _row(width, inputs, target) + beyond,

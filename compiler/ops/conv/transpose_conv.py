@@ -15,7 +15,7 @@ from ..base.cost import MASKED_SLICES
 from ..base.definition import TiledImplementation, define
 from ..base.launch import Constant, Grid, Launch
 from ..base.storage import slice_count
-from ..base.tile import TileShape, choose_tile
+from ..base.tile import Area, TileShape, choose_tile
 from ..base.traits import Traits, Weights
 from ..base.window import Window
 from ..elementwise.elementwise import epilogue_operands
@@ -95,22 +95,25 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, height, _, channels = op.output.shape
     weights = op.constant(1)
     shape, phases = window(op), _by_phases(op)
-    rows = height * batch * shape.stride_x
-    count = slice_count(channels, target)
-    operands = epilogue_operands(op)
-    tile = choose_tile(
-        phases.columns, rows, count, target, tile_shape, work=MASKED_SLICES, operands=operands
-    )
-    blocks = -(-count // tile.slices)
+    count, operands = slice_count(channels, target), epilogue_operands(op)
+    # Columns a stride apart are a row of their own.
+    area = Area(phases.columns, height * shape.stride_x, batch, count, operands=operands)
+    tile = choose_tile(area, target, tile_shape, work=MASKED_SLICES)
+    columns, _, outer = area.grid(tile)
     return _launch(
         op,
         "transpose_conv/transpose_conv.jinja",
-        (-(-phases.columns // tile.pixels) * shape.stride_x, height, batch * blocks),
+        (columns * shape.stride_x, height, outer),
         {
             "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
             "weights": pack_weights(weights, tile.slices, target),
         },
-        {"tile": tile, "blocks": blocks, "window": shape, "first": phases.first_column},
+        {
+            "tile": tile,
+            "blocks": area.blocks(tile),
+            "window": shape,
+            "first": phases.first_column,
+        },
     )
 
 
@@ -139,8 +142,8 @@ def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
     vectors = slice_count(phases.count * channels, target)
-    rows = phases.rows * batch
-    tile = choose_tile(phases.columns, rows, 1, target, tile_shape, sums=vectors)
+    area = Area(phases.columns, phases.rows, batch, sums=vectors)
+    tile = choose_tile(area, target, tile_shape)
     bias = np.zeros(vectors * target.lanes, np.float32)
     if op.input(bias_position(op)) is not None:
         own = op.constant(bias_position(op)).reshape(-1)
@@ -148,7 +151,7 @@ def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
     return _launch(
         op,
         "transpose_conv/transpose_conv_thin.jinja",
-        (-(-phases.columns // tile.pixels), phases.rows, batch),
+        area.grid(tile),
         {"bias": bias.reshape(vectors, -1), "weights": pack_thin(weights, phases, vectors, target)},
         {"tile": tile, "phases": phases, "part": phases.all_taps, "epilogue": op.epilogue},
     )
@@ -174,24 +177,21 @@ def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Launch
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
     count = slice_count(channels, target)
-    rows = phases.rows * batch
     operands = epilogue_operands(op)
-    tile = choose_tile(
-        phases.columns, rows, count, target, tile_shape, sums=phases.count, operands=operands
-    )
-    blocks = -(-count // tile.slices)
+    area = Area(phases.columns, phases.rows, batch, count, phases.count, operands)
+    tile = choose_tile(area, target, tile_shape)
     parts = list(phases.parts(weights.shape[3], tile.slices))
     return _launch(
         op,
         "transpose_conv/transpose_conv_block.jinja",
-        (-(-phases.columns // tile.pixels), phases.rows, batch * blocks),
+        area.grid(tile),
         {
             "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
             "weights": pack_phases(weights, phases, tile.slices, target),
         },
         {
             "tile": tile,
-            "blocks": blocks,
+            "blocks": area.blocks(tile),
             "phases": phases,
             "parts": parts,
             "block": prod(weights.shape[1:]) * tile.slices,

@@ -36,7 +36,7 @@ from ..base.cost import IN_ROWS
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.launch import Launch
 from ..base.storage import slice_count
-from ..base.tile import Tile, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileShape, choose_tile
 from ..base.window import Window
 from ..layers.weights import bias_slices, pack_weights
 
@@ -105,11 +105,15 @@ def separate_steps(op: Op, target: Target) -> str | None:
     return None
 
 
+def strips(op: Op, target: Target) -> Area:
+    """The output as squares, strips of which are computed by a work-item."""
+    batch, _, _, channels = op.output.shape
+    return Area(squares(op), 1, batch, slice_count(channels, target))
+
+
 def choose_strip(op: Op, target: Target, shape: TileShape | None) -> Tile:
     """Squares per work-item, times the slices of output channels it accumulates at a time."""
-    batch, _, _, channels = op.output.shape
-    most = _room(op, target)
-    return choose_tile(squares(op), batch, slice_count(channels, target), target, shape, most=most)
+    return choose_tile(strips(op, target), target, shape, most=_room(op, target))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,15 +179,14 @@ def _build_input(op: Op, target: Target) -> Launch:
 def _build_product(op: Op, target: Target, shape: TileShape | None) -> Launch:
     batch, terms, squares, channels = op.output.shape
     weights = TransformedWeights(op.constant(1))
-    count = slice_count(channels, target)
-    tile = choose_tile(squares, terms * batch, count, target, shape, work=IN_ROWS)
-    blocks = -(-count // tile.slices)
+    area = Area(squares, terms, batch, slice_count(channels, target))
+    tile = choose_tile(area, target, shape, work=IN_ROWS)
     return Launch.of(
         op,
         "conv/winograd_product.jinja",
-        (-(-squares // tile.pixels), terms, batch * blocks),
+        area.grid(tile),
         constants={"weights": pack_weights(weights, tile.slices, target)},
-        variables={"tile": tile, "blocks": blocks, "inputs": weights.shape[3]},
+        variables={"tile": tile, "blocks": area.blocks(tile), "inputs": weights.shape[3]},
         heavy=True,
         flops=2 * batch * squares * prod(weights.shape),
     )

@@ -21,8 +21,7 @@ import numpy as np
 from ...ir import Array, Op, Tensor
 from ...target import Target
 from ..base.launch import Launch
-from ..base.storage import bhwc, slice_count
-from ..base.tile import TileLimits, TileShape, choose_tile
+from ..base.tile import Area, TileLimits, TileShape, choose_tile
 from ..base.window import Window
 from ..elementwise.elementwise import flattens, one_column
 from .weights import bias_slices, in_blocks, layers_of, ohwi
@@ -82,8 +81,6 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
     offset, halved = _offset(matrix), window is None and _fits_nibbles(op)
     factor = NIBBLE if halved else 1
     flat = one_column(op) or (window is None and flattens(op))
-    batch, height, width, channels = bhwc(op.output.shape)
-    columns, rows = (height * width, 1) if flat else (width, height)
     limits = TileLimits.of(target)
     if target.on_processor:
         # Their weights take a quarter of the memory of floats, so that more slices are at hand.
@@ -94,12 +91,11 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
         limits = replace(
             limits, accumulators=limits.accumulators * limits.slices // (limits.slices + 1)
         )
-    count = slice_count(channels, target)
-    layers, area = layers_of(op), (columns, rows * batch, count)
-    tile = choose_tile(*area, target, shape, limits=limits, sums=layers)
+    area = Area.of(op, target, flat, sums=layers_of(op))
+    tile = choose_tile(area, target, shape, limits=limits)
+    sums = area.sums * tile.slices
     matrix = in_blocks(matrix, op, tile, target)[:]
-    biases = bias_slices(op, channels, target, tile.slices)
-    blocks = -(-count // tile.slices)
+    biases = bias_slices(op, op.output.shape[-1], target, tile.slices)
     image, signed = op.operand(0), not target.on_processor
     whole = image.whole if _of_bytes(image) else None
     least = whole.base if whole else op.attrs["least"]
@@ -107,15 +103,15 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
     return Launch.of(
         op,
         "conv/conv_bytes.jinja",
-        (-(-columns // tile.pixels), rows, batch * blocks),
+        area.grid(tile),
         reads={"x": image},
         constants={
             "bias": factor * _bias(biases, matrix, base),
-            "weights": _packed(factor * matrix, offset, layers * tile.slices, target.lanes, halved),
+            "weights": _packed(factor * matrix, offset, sums, target.lanes, halved),
         },
         variables={
             "tile": tile,
-            "blocks": blocks,
+            "blocks": area.blocks(tile),
             "window": window,
             "inputs": weights.shape[-1],
             "offset": offset,
@@ -126,7 +122,7 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
         },
         flatten=flat,
         heavy=True,
-        flops=2 * layers * op.output.elements * prod(weights.shape[1:]),
+        flops=2 * area.sums * op.output.elements * prod(weights.shape[1:]),
     )
 
 

@@ -8,6 +8,7 @@ more there is, a few that they hand on in a ring. The order of summation therefo
 XNNPACK's.
 """
 
+from dataclasses import replace
 from math import prod
 
 from ...ir import Op
@@ -15,8 +16,8 @@ from ...target import Target
 from ..base.cost import MASKED_SLICES, Loads
 from ..base.definition import window_of
 from ..base.launch import Launch
-from ..base.storage import bhwc, slice_count
-from ..base.tile import Tile, TileShape, choose_tile
+from ..base.storage import bhwc
+from ..base.tile import Area, Tile, TileShape, choose_tile
 from ..base.window import Window
 from ..elementwise.elementwise import epilogue_operands, flattens
 from ..reduce.lines import SEATS
@@ -70,23 +71,20 @@ def _parts(op: Op, target: Target) -> int:
     return best
 
 
-def _image(op: Op) -> tuple[int, int, int, bool]:
-    """Batches, rows and columns of the output, and whether all its rows are one."""
-    batch, height, width, _ = bhwc(op.output.shape)
-    flat = (window_of(op) or PIXEL).pointwise and flattens(op)
-    return (batch, 1, height * width, True) if flat else (batch, height, width, False)
+def _flat(op: Op) -> bool:
+    """Whether height and width are one axis."""
+    return (window_of(op) or PIXEL).pointwise and flattens(op)
+
+
+def _area(op: Op, target: Target) -> Area:
+    return Area.of(op, target, _flat(op), operands=epilogue_operands(op))
 
 
 def _tile(op: Op, target: Target, wanted: TileShape | None, parts: int) -> Tile:
-    batch, rows, columns, flat = _image(op)
-    seen = bhwc(op.operand(0).shape)[2]
-    masked = not flat and any((window_of(op) or PIXEL).columns_beyond(seen, columns))
+    area, seen = _area(op, target), bhwc(op.operand(0).shape)[2]
+    masked = not _flat(op) and any((window_of(op) or PIXEL).columns_beyond(seen, area.columns))
     work = MASKED_SLICES if masked else Loads(shifted=True, gated=op.input(3) is not None)
-    count = slice_count(op.output.shape[-1], target)
-    operands = epilogue_operands(op)
-    return choose_tile(
-        columns, rows * batch * parts, count, target, wanted, work=work, operands=operands
-    )
+    return choose_tile(replace(area, rows=area.rows * parts), target, wanted, work=work)
 
 
 def _shared(tile: Tile, parts: int, target: Target) -> int:
@@ -115,11 +113,9 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     """
     weights, channels = op.constant(1), op.output.shape[-1]
     parts = _parts(op, target)
-    tile = _tile(op, target, wanted, parts)
-    batch, rows, width, flat = _image(op)
-    columns = -(-width // tile.pixels)
-    blocks = -(-slice_count(channels, target) // tile.slices)
-    tiles = columns * rows * blocks * batch
+    tile, area = _tile(op, target, wanted, parts), _area(op, target)
+    columns, *_ = grid = area.grid(tile)
+    tiles = prod(grid)
     group = (target.device.heavy_group // parts, parts, 1)
     return Launch.of(
         op,
@@ -134,7 +130,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
             "tile": tile,
             "tiles": tiles,
             "columns": columns,
-            "blocks": blocks,
+            "blocks": area.blocks(tile),
             "window": window_of(op) or PIXEL,
             "inputs": weights.shape[-1],
             "parts": parts,
@@ -143,7 +139,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
         },
         group=group,
         batches=1,
-        flatten=flat,
+        flatten=_flat(op),
         pairs=target.half_arithmetic,
         heavy=True,
         flops=2 * op.output.elements * prod(weights.shape[1:]),

@@ -13,7 +13,7 @@ from ..base.launch import Launch
 from ..base.row_slices import no_row_slices
 from ..base.shapes import broadcast
 from ..base.storage import LINEAR, bhwc, slice_count
-from ..base.tile import Tile, TileLimits, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile
 from ..elementwise.elementwise import epilogue_operands, rank_fits
 
 COLUMNS = 4  # Adjacent columns of the result that a work-item computes.
@@ -67,17 +67,10 @@ def _tile(
     device = target.device
     widest = max(device.tile_slices, device.accumulators // max(height, 1))
     limits = TileLimits(device.accumulators, widest)
-    return choose_tile(
-        height,
-        prod(batches),
-        slice_count(columns, target),
-        target,
-        wanted,
-        limits=limits if target.on_processor else TileLimits(rows, 1),
-        whole_blocks=whole_blocks,
-        work=LANES,
-        operands=epilogue_operands(op),
-    )
+    limits = limits if target.on_processor else TileLimits(rows, 1)
+    slices, operands = slice_count(columns, target), epilogue_operands(op)
+    area = Area(height, prod(batches), slices=slices, operands=operands)
+    return choose_tile(area, target, wanted, limits=limits, whole_blocks=whole_blocks, work=LANES)
 
 
 def _launch(

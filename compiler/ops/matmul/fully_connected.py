@@ -19,8 +19,8 @@ from ...target import Target
 from ..base.cost import IN_ROWS
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.launch import Constant, Launch
-from ..base.storage import LINEAR, bhwc, slice_count
-from ..base.tile import TileShape, choose_tile
+from ..base.storage import LINEAR
+from ..base.tile import Area, TileShape, choose_tile
 from ..base.traits import Traits, Weights
 from ..elementwise.elementwise import epilogue_operands, flattens
 from ..layers import shared_sums
@@ -80,31 +80,32 @@ def build(op: Op, target: Target, shape: TileShape | None) -> Launch:
     """The launch of a layer by tiles; blocks of its weights may have scales, which are input 3,
     the last one."""
     flat = flattens(op)
-    batch, height, width, channels = bhwc(op.output.shape)
-    columns, rows = (height * width, 1) if flat else (width, height)
-    count = slice_count(channels, target)
-    operands = epilogue_operands(op)
-    layers, area = layers_of(op), (columns, rows * batch, count)
-    tile = choose_tile(*area, target, shape, sums=layers, work=IN_ROWS, operands=operands)
-    blocks = -(-count // tile.slices)
+    area = Area.of(op, target, flat, layers_of(op), epilogue_operands(op))
+    tile = choose_tile(area, target, shape, work=IN_ROWS)
     weights = op.constant(1)
 
     def pack(table: Array) -> Constant:
-        return pack_weights(in_blocks(ohwi(table), op, tile, target), layers * tile.slices, target)
+        blocks = in_blocks(ohwi(table), op, tile, target)
+        return pack_weights(blocks, area.sums * tile.slices, target)
 
     launch = Launch.of(
         op,
         "conv/conv_1x1.jinja",
-        (-(-columns // tile.pixels), rows, batch * blocks),
+        area.grid(tile),
         constants={
             "bias": bias_slices(op, op.output.shape[-1], target, tile.slices),
             "weights": pack(weights),
             **_scales(op, pack),
         },
-        variables={"tile": tile, "blocks": blocks, "inputs": weights.shape[1], "block": _block(op)},
+        variables={
+            "tile": tile,
+            "blocks": area.blocks(tile),
+            "inputs": weights.shape[1],
+            "block": _block(op),
+        },
         flatten=flat,
         heavy=True,
-        flops=2 * layers * op.output.elements * weights.shape[1],
+        flops=2 * area.sums * op.output.elements * weights.shape[1],
     )
     return in_bytes(launch, op, target)
 

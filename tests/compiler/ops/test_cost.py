@@ -1,5 +1,6 @@
 """The static model of what tiles cost: none spills, and 1x1 convolutions load little."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from graphs import Model, call, model, w, x
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base.cost import IN_ROWS, LANES, WHOLE_SLICES, Loads, Work
-from tflgpu.compiler.ops.base.tile import Tile, choose_tile
+from tflgpu.compiler.ops.base.tile import Area, Tile, choose_tile
 from tflgpu.compiler.ops.base.window import Window
 from tflgpu.compiler.ops.conv.depthwise_conv import SingleColumn
 from tflgpu.compiler.target import Target
@@ -62,7 +63,7 @@ def test_tiles_fit_in_registers(name: str, work: Loads, precision: str) -> None:
     device = profile(name)
     target = Target(device, precision=precision)
     for columns, slices in SIZES:
-        tile = choose_tile(columns, 1, slices, target, work=work)
+        tile = choose_tile(Area(columns, 1, slices=slices), target, work=work)
         step = work.step(tile.pixels, tile.slices, 1, target, columns % tile.pixels > 0)
         assert step.registers <= device.registers
         assert f"{step.registers} of {device.registers} registers" in tile.explanation
@@ -98,11 +99,11 @@ def test_an_epilogue_with_operands_leaves_fewer_rows(parameters: int, rows: int)
 
 def test_what_does_not_fit_at_all_is_as_small_as_possible(tmp_path: Path) -> None:
     device = profile(own_profile(tmp_path, "gpu", registers=16))
-    assert choose_tile(64, 1, 4, Target(device)) == Tile(1, 1)
+    assert choose_tile(Area(64, 1, slices=4), Target(device)) == Tile(1, 1)
 
 
 def test_a_tile_of_a_table_is_taken_as_it_is() -> None:
-    assert choose_tile(13, 1, 8, Target(profile("mali")), (4, 2)) == Tile(4, 2)
+    assert choose_tile(Area(13, 1, slices=8), Target(profile("mali")), (4, 2)) == Tile(4, 2)
 
 
 def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
@@ -110,17 +111,18 @@ def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
     target = Target(profile("mali"))
     assert WHOLE_SLICES.step(8, 1, 1, target, True).spills
     assert not WHOLE_SLICES.step(8, 1, 1, target, False).spills
-    assert choose_tile(56 * 56, 1, 32, target) == Tile(8, 1)
-    assert choose_tile(14 * 14, 4, 128, target) == Tile(7, 1)
+    assert choose_tile(Area(56 * 56, 1, slices=32), target) == Tile(8, 1)
+    assert choose_tile(Area(14 * 14, 4, slices=128), target) == Tile(7, 1)
 
 
 def test_tiles_of_rows_that_start_earlier_have_one_address() -> None:
     """1,089 pixels are 136 tiles of 8 and one of a single pixel."""
     mali, nvidia = Target(profile("mali")), Target(profile("nvidia"))
-    assert choose_tile(33 * 33, 1, 64, mali) == Tile(5, 1)
-    assert choose_tile(33 * 33, 1, 64, mali, work=IN_ROWS) == Tile(7, 1)
+    area = Area(33 * 33, 1, slices=64)
+    assert choose_tile(area, mali) == Tile(5, 1)
+    assert choose_tile(area, mali, work=IN_ROWS) == Tile(7, 1)
     assert IN_ROWS.step(8, 1, 1, mali, True).spills
-    assert choose_tile(33 * 33, 1, 128, nvidia, work=IN_ROWS) == Tile(4, 2)
+    assert choose_tile(replace(area, slices=128), nvidia, work=IN_ROWS) == Tile(4, 2)
 
 
 @pytest.mark.parametrize(
