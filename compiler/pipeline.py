@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -25,7 +24,6 @@ from .errors import (
     UnfitKernelError,
     UnsupportedError,
 )
-from .events import Event
 from .frontend.metadata import read_metadata
 from .frontend.model_file import Identity, Model, fingerprint
 from .ir import Graph, Op
@@ -35,33 +33,26 @@ from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
 from .resized_model import read_resized, with_sizes
-from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
+from .rewrites import CANONICALIZE, LOWER
 from .rewrites.decompose.resolve_variables import VARIABLES
 from .rewrites.formats import apply_formats
 from .rewrites.keep_state import keep_state
+from .rewrites.pass_manager import PassManager
 from .rewrites.quantized.lower_quantized import is_quantized
-from .rewrites.rewrite import check
 from .select.conversions import Selected, insert_conversions
 from .select.kept import keep, kept_operators
 from .select.legality import Candidates, candidates, finding
 from .select.storage import choose_storage
 from .select.supported import unsupported
-from .sizing.sizes import Sizing, size_operators
+from .sizing.sizes import Sized, Sizes, Sizing, size_operators
 from .sizing.tuning_table import TableSizing, digest, read_table
 from .target import SOURCE_LANGUAGES, Target
 from .telling import Progress, silent, tell
-
-# Called with "read" or the name of a rewrite, and the graph after it.
-Observer = Callable[[str, Graph], None]
 
 # Operators that LiteRT runs because their kernels do not fit the device, by index.
 Unfit = Mapping[int, Finding]
 
 T = TypeVar("T")
-
-
-def unobserved(stage: str, graph: Graph) -> None:
-    """An `Observer` that does nothing."""
 
 
 def build(model: Model, options: Options, progress: Progress = silent) -> CompiledModel:
@@ -72,9 +63,13 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     sizing = TableSizing(table, target) if table else Sizing()
     choices = each_choice(model, options)
 
+    def sized(choice: Options, unfit: Unfit) -> Sized:
+        passes = PassManager(target, choice.disable_passes, progress)
+        return size_operators(select(model, choice, target, passes, unfit), sizing)
+
     def attempt(unfit: Unfit) -> CompiledModel:
-        chosen = (select(model, choice, target, progress, unfit=unfit) for choice in choices)
-        return generate_plan(chosen, options, target, identity, sizing, progress, choices)
+        each = (sized(choice, unfit) for choice in choices)
+        return generate_plan(each, options, identity, progress, choices)
 
     compiled = fitting(options, attempt)
     metadata, fault = _metadata(model)
@@ -104,24 +99,20 @@ def select(
     model: Model,
     options: Options,
     target: Target,
-    progress: Progress = silent,
-    observe: Observer = unobserved,
-    events: list[Event] | None = None,
+    passes: PassManager | None = None,
     unfit: Unfit = MappingProxyType({}),
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
-    The options are those of a single choice. Events are appended to `events`, if given,
+    The options are those of a single choice. `passes`, which runs the rewrites, has their events
     even if an UnsupportedError is raised.
     """
-    events = [] if events is None else events
-    _check_passes(options.disable_passes)
-
-    progress("read", 0, 1)
+    passes = passes or PassManager(target, options.disable_passes)
+    passes.progress("read", 0, 1)
     shapes = dict(options.input_shapes)
     graph = read_resized(model, options, target)
     operators = len(graph)
-    observe("read", graph)
+    passes.observe("read", graph)
     chosen = {**unfit, **chosen_by_user(graph, options.fallback_ops)}
     custom = named_operators(graph, options.custom_ops)
     # Half precision holds whole numbers up to 2048 only.
@@ -132,20 +123,8 @@ def select(
     if litert:
         graph.litert_shape = LitertShapes(model, shapes)
 
-    run = count()
-
-    def rewrite(passes: Sequence[Pass]) -> None:
-        for each in passes:
-            progress("rewrite", next(run), len(PIPELINE))
-            if each.name not in options.disable_passes:
-                found = each(graph, target)
-                events.extend(found)
-                # What it does not report is found at the end at the latest.
-                check(graph, each.name, everything=bool(found) or each is passes[-1])
-            observe(each.name, graph)
-
     try:
-        rewrite(CANONICALIZE)
+        passes.run(graph, CANONICALIZE)
     except ModelError as error:
         raise with_sizes(error, model, shapes, options.signature_key or None) from None
 
@@ -157,17 +136,17 @@ def select(
     fallback = hand_over(graph, hosted, chosen, litert)
 
     keep_state(graph, options.keep)
-    rewrite(LOWER)
+    passes.run(graph, LOWER)
     if target.half:
         keep(graph, kept)
 
-    progress("choose", 0, 1)
+    passes.progress("choose", 0, 1)
     legal = _legal(graph, target)
     choice = choose_storage(graph, legal, target)
     storages = insert_conversions(graph, choice, target)
     # A conversion may have become part of the operator before it.
     legal = {op: found for op, found in legal.items() if op in choice}
-    return Selected(graph, choice, storages, operators, legal, events, fallback)
+    return Selected(graph, target, choice, storages, operators, legal, passes.events, fallback)
 
 
 def _legal(graph: Graph, target: Target) -> dict[Op, Candidates]:
@@ -181,32 +160,32 @@ def _legal(graph: Graph, target: Target) -> dict[Op, Candidates]:
 
 
 def generate_plan(
-    chosen: Iterable[Selected],
+    sized: Iterable[Sized],
     options: Options,
-    target: Target,
     identity: Identity,
-    sizing: Sizing,
     progress: Progress = silent,
     choices: Sequence[Options] = (),
 ) -> CompiledModel:
-    """Run the stages after `select` for each choice, whose options are `choices` if there are
+    """Run the stages after sizing for each choice, whose options are `choices` if there are
     several. `identity` is that of the model file.
     """
-    weights = Weights(target.device.alignment)
+    weights = Weights()
     several = len(choices) > 1
     emitted = []
-    for selected in chosen:
-        emitted.append(_emit(selected, weights, options, target, sizing, progress))
-        if several and _keeps_state(selected.graph):
+    used: dict[str, Sizes] = {}
+    for each in sized:
+        emitted.append(_emit(each, weights, options, progress))
+        used |= each.used
+        if several and _keeps_state(each.selected.graph):
             raise OptionError(
                 f"{identity.name} keeps variables from run to run, which would be those of one "
                 f"signature or choice of input_shapes alone; compile each by itself"
             )
     # Two tables with the same entries for this model must give the same plan, so the plan records
     # the entries and not the path.
-    used = digest(sizing.used)
-    recorded = [replace(choice, tuning=used) for choice in choices or [options]]
-    return complete(emitted, weights, identity, recorded, replace(options, tuning=used))
+    tuning = digest(used)
+    recorded = [replace(choice, tuning=tuning) for choice in choices or [options]]
+    return complete(emitted, weights, identity, recorded, replace(options, tuning=tuning))
 
 
 def _keeps_state(graph: Graph) -> bool:
@@ -216,28 +195,14 @@ def _keeps_state(graph: Graph) -> bool:
     return not kept.issubset(graph.state) or not on_litert.isdisjoint(VARIABLES)
 
 
-def _emit(
-    selected: Selected,
-    weights: Weights,
-    options: Options,
-    target: Target,
-    sizing: Sizing,
-    progress: Progress,
-) -> CompiledModel:
-    graph, storages = selected.graph, selected.storages
-    sized = size_operators(graph, selected.choice, target, sizing)
-
+def _emit(sized: Sized, weights: Weights, options: Options, progress: Progress) -> CompiledModel:
     progress("arrange", 0, 1)
     share = not options.keep_intermediates
-    arrangement = arrange(graph, sized, storages, target, gaps=share)
-    allocation = allocate(graph, arrangement, storages, target, share)
-
-    total = len(graph)
+    allocation = allocate(arrange(sized, gaps=share), share)
+    total = len(sized.operators)
     done = iter(range(1, total + 1))
-    kernels = generate(
-        arrangement.order, target, allocation, lambda: progress("render", next(done), total)
-    )
-    return emit(selected, kernels, allocation, weights, options, len(sizing.used))
+    kernels = generate(allocation, lambda: progress("render", next(done), total))
+    return emit(allocation, kernels, weights, options)
 
 
 def target_of(options: Options) -> Target:
@@ -245,16 +210,6 @@ def target_of(options: Options) -> Target:
     profile = choose_profile(options.device, options.target)
     language = SOURCE_LANGUAGES[options.target]
     return Target(profile, language, options.precision, options.nan)
-
-
-def _check_passes(disabled: Sequence[str]) -> None:
-    """OptionError for a pass that does not exist or that later stages require."""
-    known = {each.name: each for each in PIPELINE}
-    for name in disabled:
-        if name not in known:
-            raise OptionError(f"no pass {name!r}; choose one of {', '.join(known)}")
-        if known[name].required:
-            raise OptionError(f"the pass {name} cannot be left out: later stages rely on it")
 
 
 def _metadata(model: Model) -> tuple[str, ModelError | None]:

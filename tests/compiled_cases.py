@@ -5,7 +5,7 @@ first implementation that suits each operator, once with the second, and so on, 
 is generated.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from graphs import model
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.codegen.generate import Kernels, generate
 from tflgpu.compiler.ir import Array, Graph, Op
+from tflgpu.compiler.memory.allocation import Allocation
 from tflgpu.compiler.options import Precision, TargetName
 from tflgpu.compiler.select.legality import Candidates
 from tflgpu.compiler.select.storage import Choice
-from tflgpu.compiler.sizing.sizes import SizedOp
 from tflgpu.compiler.target import Target
 
 # Beginnings of the names of cases whose kernels take more buffers than OpenGL ES 3.1 promises.
@@ -45,14 +45,13 @@ class CompiledCases:
     choices: Mapping[str, int]
 
 
-def of_named_implementations(order: Iterable[SizedOp], *rest: Any) -> Kernels:
+def of_named_implementations(allocation: Allocation, *rest: Any) -> Kernels:
     """The kernels, having seen that an implementation's name is its template's and a variant's."""
-    sized = list(order)
-    for item in sized:
+    for item in allocation.arrangement.order:
         stems = {Path(launch.template).stem for launch in item.launches} - {""}
         named = item.implementation.name.startswith(tuple(stems))
         assert named or not stems, f"{item.op}: {item.implementation.name} launches {stems}"
-    return generate(sized, *rest)
+    return generate(allocation, *rest)
 
 
 def by_rank(

@@ -59,18 +59,13 @@ class Kernels:
     host_steps: Mapping[Op, int]
 
 
-def generate(
-    order: Iterable[SizedOp],
-    target: Target,
-    allocation: Allocation,
-    progress: Callable[[], None] = lambda: None,
-) -> Kernels:
-    """Render the launches of sized operators.
+def generate(allocation: Allocation, progress: Callable[[], None] = lambda: None) -> Kernels:
+    """Render the launches of an arrangement.
 
     `progress` is called after each operator. UnfitKernelError if the driver would end loops,
     RenderError if a template fails, which is a bug in tflgpu.
     """
-    order = tuple(order)
+    target, order = allocation.target, allocation.arrangement.order
     shown = _names_in_comments(order)
     launches: list[GeneratedLaunch] = []
     numbers: dict[KernelSource, int] = {}

@@ -41,12 +41,12 @@ def kept_variables(graph: Graph, weights: Weights) -> tuple[Variable, ...]:
     return tuple(found)
 
 
-def placed(graph: Graph, allocation: Allocation, parts: bool) -> Iterator[PlacedTensor]:
+def placed(allocation: Allocation, parts: bool) -> Iterator[PlacedTensor]:
     """Contiguous tensors on the device; with `parts`, without those that LiteRT alone touches."""
     aliases, target = allocation.arrangement.aliases, allocation.target
     for tensor, storage in allocation.storages.items():
         root, layout = aliases.locate(tensor)
-        if not layout.contiguous or (parts and host_only(graph, tensor)):
+        if not layout.contiguous or (parts and host_only(allocation.graph, tensor)):
             continue
         where = allocation.lies(tensor)
         yield PlacedTensor(

@@ -19,16 +19,16 @@ CHUNK = 1 << 18  # Elements that are copied at once, so that large arrays need n
 class Weights:
     """Concatenated arrays, each of whole words at an aligned offset; equal ones are stored once."""
 
-    alignment: int
+    alignment: int = WORD
     # Called after each array, whose sources need no memory any more.
     release: Callable[[], None] = lambda: None
     data: bytearray = field(default_factory=bytearray)
     # Offset and size of each array, by its SHA-256.
     _places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
 
-    def continued(self, release: Callable[[], None]) -> Weights:
+    def continued(self, alignment: int, release: Callable[[], None]) -> Weights:
         """These weights, for the constants of another graph."""
-        return replace(self, release=release)
+        return replace(self, alignment=alignment, release=release)
 
     def add(self, array: Array) -> Argument:
         """The location of an array, which is appended unless an equal one is there already.

@@ -30,11 +30,22 @@ class Allocation:
     """Where every tensor of an arrangement lies."""
 
     arrangement: Arrangement
-    storages: Mapping[Tensor, str]
-    target: Target
     spans: Spans
     arena: Layout
     offsets: Mapping[Tensor, int]  # Start of each group in the arena, in bytes, by its root.
+
+    @property
+    def graph(self) -> Graph:
+        return self.arrangement.sized.selected.graph
+
+    @property
+    def target(self) -> Target:
+        return self.arrangement.sized.selected.target
+
+    @property
+    def storages(self) -> Mapping[Tensor, str]:
+        """The storage of each tensor that is not a constant."""
+        return self.arrangement.sized.selected.storages
 
     def lies(self, tensor: Tensor, writes: bool = False) -> Argument:
         """The exact bytes of a tensor, from its first to its last, as an argument."""
@@ -82,21 +93,15 @@ class Allocation:
         return found
 
 
-def allocate(
-    graph: Graph,
-    arrangement: Arrangement,
-    storages: Mapping[Tensor, str],
-    target: Target,
-    share: bool = True,
-) -> Allocation:
-    """Assign offsets to an arrangement; with `share` False no two groups overlap."""
-    aliases = arrangement.aliases
-    spans = lifetimes(graph, arrangement.order, aliases)
+def allocate(arrangement: Arrangement, share: bool) -> Allocation:
+    """Assign offsets to an arrangement; without `share` no two groups overlap."""
+    selected, aliases = arrangement.sized.selected, arrangement.aliases
+    spans = lifetimes(selected.graph, arrangement.order, aliases)
     roots = [root for root in spans if aliases.region(root)[0] == Region.ARENA]
     intervals = [Interval(aliases.size(root), *spans[root]) for root in roots]
-    arena = plan_memory(intervals, target.device.alignment, share)
+    arena = plan_memory(intervals, selected.target.device.alignment, share)
     offsets = dict(zip(roots, arena.offsets, strict=True))
-    return Allocation(arrangement, storages, target, spans, arena, offsets)
+    return Allocation(arrangement, spans, arena, offsets)
 
 
 def _overlapping(places: Mapping[Tensor, Argument]) -> Iterator[list[Tensor]]:

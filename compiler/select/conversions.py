@@ -136,6 +136,7 @@ class Selected:
     """A rewritten graph with an implementation per operator and a storage per tensor."""
 
     graph: Graph
+    target: Target
     choice: Choice  # The implementation chosen for each operator, conversions included.
     storages: Mapping[Tensor, str]  # The storage of each tensor that is not a constant.
     operators: int

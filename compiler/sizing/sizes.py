@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..errors import ModelError
-from ..ir import Graph, Op
+from ..ir import Op
 from ..ops import Implementation
 from ..ops.base.launch import Launch, WorkGroup
 from ..ops.base.tile import TileShape
+from ..select.conversions import Selected
 from ..target import Target
 from .work_groups import choose_group, explain_group
 
@@ -39,17 +40,24 @@ class SizedOp:
     launches: tuple[Launch, ...]
 
 
-def size_operators(
-    graph: Graph, choice: Mapping[Op, Implementation], target: Target, sizing: Sizing | None = None
-) -> list[SizedOp]:
-    """Every operator with its launches, in a valid order of execution."""
+@dataclass(frozen=True)
+class Sized:
+    """A selection with the launches of each operator."""
+
+    selected: Selected
+    operators: tuple[SizedOp, ...]  # In a valid order of execution.
+    used: Mapping[str, Sizes]  # The sizes from a tuning table, by the kernel's signature.
+
+
+def size_operators(selected: Selected, sizing: Sizing | None = None) -> Sized:
+    """Give each operator its launches, with their tiles and work-groups."""
     sizing = sizing or Sizing()
     sized = []
-    for op in graph.ops:
-        implementation = choice[op]
-        launches = sized_launches(op, implementation, target, sizing(op, implementation))
+    for op in selected.graph.ops:
+        implementation = selected.choice[op]
+        launches = sized_launches(op, implementation, selected.target, sizing(op, implementation))
         sized.append(SizedOp(op, implementation, launches))
-    return sized
+    return Sized(selected, tuple(sized), dict(sizing.used))
 
 
 def build_launches(

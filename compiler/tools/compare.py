@@ -25,6 +25,7 @@ from ..litert.variations import (
 from ..options import Options
 from ..resized_model import fitted_model, read_resized
 from ..rewrites.keep_state import keep_state
+from ..rewrites.pass_manager import PassManager
 from ..scratch import scratch_folder
 from ..telling import Progress, silent
 from .comparison import Comparison
@@ -144,5 +145,7 @@ def folded_results(model: Model, options: Options) -> list[Result]:
                 label = f"folded: {writers[tensor.name]}"
                 found[tensor.name] = Result(tensor.name, tensor.data, label)
 
-    pipeline.select(model, options, pipeline.target_of(options), observe=observe)
+    target = pipeline.target_of(options)
+    passes = PassManager(target, options.disable_passes, observe=observe)
+    pipeline.select(model, options, target, passes)
     return list(found.values())

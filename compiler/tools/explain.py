@@ -1,6 +1,5 @@
 """Explanation of a compilation: rewrites applied and declined, implementations, and findings."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -11,9 +10,9 @@ from ..events import Event
 from ..frontend.model_file import Identity, Model
 from ..ir import Graph, Origin
 from ..options import Options
-from ..pipeline import Observer, Unfit, fitting, generate_plan, select, target_of, unobserved
-from ..select.conversions import Selected
-from ..sizing.sizes import SizedOp, Sizing, size_operators
+from ..pipeline import Unfit, fitting, generate_plan, select, target_of
+from ..rewrites.pass_manager import Observer, PassManager, unobserved
+from ..sizing.sizes import Sized, size_operators
 from ..target import Target
 from ..telling import Progress
 
@@ -31,18 +30,16 @@ class ImplementationChoice:
     sizes: tuple[str, ...]
 
 
-def implementation_choices(
-    selected: Selected, sized: Sequence[SizedOp], target: Target
-) -> list[ImplementationChoice]:
+def implementation_choices(sized: Sized) -> list[ImplementationChoice]:
     """The choice for each operator that is not a conversion."""
+    selected, found = sized.selected, []
     half = {
         item.op
-        for item in sized
+        for item in sized.operators
         for launch in item.launches
-        if computes_in_half(item.op, launch, item.implementation, target)
+        if computes_in_half(item.op, launch, item.implementation, selected.target)
     }
-    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in sized}
-    found = []
+    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in sized.operators}
     for op, legal in selected.candidates.items():
         chosen = selected.choice[op].name
         names = (item.name for item in legal.implementations)
@@ -95,25 +92,26 @@ def explain(
     operators = 0
 
     def attempt(unfit: Unfit) -> Explanation:
+        nonlocal events
         write = dump_to(dump) if dump else unobserved
-        events.clear()
 
         def observe(stage: str, graph: Graph) -> None:
             nonlocal operators
             operators = len(graph) if stage == "read" else operators
             write(stage, graph)
 
-        selected = select(model, options, target, progress, observe, events, unfit)
-        sized = size_operators(selected.graph, selected.choice, target)
-        choices = tuple(implementation_choices(selected, sized, target))
-        compiled = generate_plan([selected], options, target, Identity("", ""), Sizing(), progress)
+        passes = PassManager(target, options.disable_passes, progress, observe)
+        events = passes.events
+        sized = size_operators(select(model, options, target, passes, unfit))
+        choices = tuple(implementation_choices(sized))
+        compiled = generate_plan([sized], options, Identity("", ""), progress)
         return Explanation(
             target.device.name,
             operators,
             compiled.events,
             (),
             choices,
-            selected.fallback,
+            compiled.fallback,
             no_half=_no_half(target),
         )
 

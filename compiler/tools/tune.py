@@ -28,10 +28,11 @@ from ..ops import Implementation
 from ..ops.base.launch import WorkGroup
 from ..ops.base.tile import Tile, TileLimits, TileShape
 from ..options import Options
+from ..rewrites.pass_manager import PassManager
 from ..scratch import scratch_folder
 from ..select.conversions import Selected, insert_conversions
 from ..select.storage import Choice
-from ..sizing.sizes import Sizes, Sizing, build_launches
+from ..sizing.sizes import Sizes, Sizing, build_launches, size_operators
 from ..sizing.tuning_table import Table, Timing, read_table, signature, write_table
 from ..sizing.work_groups import groups_worth_trying
 from ..target import Target
@@ -91,7 +92,8 @@ def tune(
     target = pipeline.target_of(options)
     subjects: dict[str, _Subject] = {}
     for choice in each_choice(model, options):
-        selected = pipeline.select(model, choice, target, progress)
+        passes = PassManager(target, choice.disable_passes, progress)
+        selected = pipeline.select(model, choice, target, passes)
         for op, implementation in selected.choice.items():
             key = signature(op, implementation, target)
             subjects[key] = _Subject(op, implementation, target, choice, str(info))
@@ -251,10 +253,9 @@ def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
         wanted[graph.add(_copy(op, inputs, number))] = size
     choice: Choice = dict.fromkeys(wanted, subject.implementation)
     storages = insert_conversions(graph, choice, target)
-    selected = Selected(graph, choice, storages, len(sizes))
-    identity = Identity.of_graph(graph.name)
-    fixed = _FixedSizes(wanted)
-    return pipeline.generate_plan([selected], options, target, identity, fixed)
+    selected = Selected(graph, target, choice, storages, len(sizes))
+    sized = size_operators(selected, _FixedSizes(wanted))
+    return pipeline.generate_plan([sized], options, Identity.of_graph(graph.name))
 
 
 def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:

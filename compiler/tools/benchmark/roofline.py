@@ -40,7 +40,7 @@ from ...options import Options
 from ...scratch import scratch_folder
 from ...select.conversions import Selected
 from ...select.storage import Choice
-from ...sizing.sizes import Sizing
+from ...sizing.sizes import size_operators
 from ...target import Target
 
 # Bytes that each copy reads and then writes.
@@ -144,10 +144,9 @@ def compile_dispatches(target: Target) -> CompiledModel:
 
 def _compiled(graph: Graph, choice: Choice, target: Target) -> CompiledModel:
     storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
-    selected = Selected(graph, choice, storages, len(graph))
-    identity = Identity.of_graph(graph.name)
+    sized = size_operators(Selected(graph, target, choice, storages, len(graph)))
     options = Options(target=target.language.name)
-    return pipeline.generate_plan([selected], options, target, identity, Sizing())
+    return pipeline.generate_plan([sized], options, Identity.of_graph(graph.name))
 
 
 def measure(device: str, target: Target) -> Roofline:

@@ -38,7 +38,7 @@ def kernels(
         with any_order(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipeline, "choose_storage", by_rank(rank, choices))
             selected = pipeline.select(content, options, aimed)
-        for sized in size_operators(selected.graph, selected.choice, aimed):
+        for sized in size_operators(selected).operators:
             op, implementation = sized.op, sized.implementation
             for launch in sized.launches:
                 binding = Binding(launch, implementation, aimed, {})
