@@ -19,7 +19,7 @@ from man_page import man_page
 from plan_schema import plan_schema
 from public_api import api_markdown
 
-from tflgpu.compiler.cli.listing_operators import operators_markdown
+from tflgpu.compiler.cli.commands.listing_operators import operators_markdown
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.intrinsics import INTRINSICS

@@ -7,7 +7,7 @@ import numpy as np
 
 from .cache.variant import Variant
 from .errors import InputError
-from .inputs import by_name
+from .execution.inputs import by_name
 from .launch.callers_memory import callers_memory
 from .plan.records import Plan, TensorInfo
 

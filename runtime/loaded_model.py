@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .cache.variant import Variant
-from .execution import Execution
+from .execution.execution import Execution
+from .execution.session_device import SessionDevice
 from .input_shapes import Shapes, choices_for, choices_of, chosen, matching
 from .launch.device import Device, Program
-from .session_device import SessionDevice
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp

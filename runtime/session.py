@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from .cache.variant import Variant
 from .errors import DeviceError, InputError
-from .exchange import PartTime, as_declared
-from .execution import Execution
+from .execution.exchange import PartTime, as_declared
+from .execution.execution import Execution
+from .execution.inputs import arrays_for, quantized
 from .input_shapes import shapes_of, signatures_of
-from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo, Program
 from .launch.memory import Array
 from .loaded_model import LoadedModel

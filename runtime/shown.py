@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from .execution import Execution
+from .execution.execution import Execution
 from .plan.records import TensorInfo
 from .printable import printable
 

@@ -30,7 +30,7 @@ COMMANDS = {
 
 @click.group(
     cls=Program,
-    late={name: f"{__name__}.{place}" for name, place in COMMANDS.items()},
+    late={name: f"{__name__}.commands.{place}" for name, place in COMMANDS.items()},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="tflgpu")

@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from ...runtime.errors import InputError
-from ...runtime.inputs import advice
+from ...runtime.execution.inputs import advice
 from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata

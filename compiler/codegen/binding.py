@@ -25,8 +25,8 @@ from ..ops.base.view import StridedLayout
 from ..ops.buffers import joins_constants
 from ..ops.elementwise.elementwise import is_literal, read_in_store, tables_of
 from ..target import Target
-from .intrinsics import Use
-from .kernel_functions import KernelFunctions
+from .functions.kernel_functions import KernelFunctions
+from .functions.use import Use
 
 CONSTANTS = "constants"
 EARLY = "early"

@@ -18,7 +18,7 @@ from ..ops.litert_part import LITERT
 from ..sizing.sizes import SizedOp
 from ..target import Target
 from .kernel_source import KernelSource, fill
-from .render import RenderedLaunch, render
+from .rendering.render import RenderedLaunch, render
 from .shared_kernels import shared
 from .wgsl.kernel import SIZES
 from .wgsl.types import size

@@ -18,8 +18,8 @@ from ...runtime.plan.limits import LARGEST_COUNT
 from ..language.language import OPENCL, WGSL, Language
 from ..language.statement import Printed
 from ..ops.base.launch import WorkGroup
-from .definitions import defined, definitions
-from .environment import environment
+from .functions.definitions import defined, definitions
+from .rendering.environment import environment
 from .wgsl.types import wgsl
 
 HOLE = "\0"  # Stands for a body in a frame. No kernel contains this character.

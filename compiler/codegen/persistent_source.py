@@ -9,10 +9,10 @@ from ...runtime.plan.records import Argument, Dispatch, Region
 from ..language.language import OPENCL
 from ..language.wrapping import WIDTH, comment, wrapped
 from ..target import Target
-from .definitions import defined, definitions
-from .environment import environment
+from .functions.definitions import defined, definitions
 from .generate import Kernels
 from .kernel_source import KernelSource, fill
+from .rendering.environment import environment
 
 COUNTERS_APART = 16  # Integers from one counter to the next, so that no two share a cache line.
 SHARES = 4  # Shares per work-group into which the rest of a dispatch is divided.

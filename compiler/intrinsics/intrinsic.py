@@ -11,7 +11,8 @@ from ..language.language import GLSL, LANGUAGES, OPENCL, VULKAN, WGSL
 from ..language.types import FLOAT, FLOATS, INT, INTS
 
 # Gives what an intrinsic stands for, from the functions it may call and its operands: an
-# expression, or statements that store. Those functions are methods of `codegen.definitions.Body`.
+# expression, or statements that store. Those functions are methods of
+# `codegen.functions.intrinsic_body.Body`.
 Formula = Callable[..., Any]
 
 # A definition in one language. A text of one line is what a macro stands for; one of several lines,

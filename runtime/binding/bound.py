@@ -8,9 +8,9 @@ from typing import Any, Generic
 import numpy as np
 
 from ..errors import InputError
-from ..exchange import as_declared
-from ..execution import Execution
-from ..inputs import by_name
+from ..execution.exchange import as_declared
+from ..execution.execution import Execution
+from ..execution.inputs import by_name
 from ..launch.callers_memory import CallersMemory, callers_memory
 from ..launch.device import Buffer, Command
 from ..launch.memory import Array

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import DeviceError, InputError
-from ..execution import Execution
+from ..execution.execution import Execution
 from ..launch.memory import Array
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import byte_size, device_dtype

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..copies import CopyIn, CopyOut
 from ..errors import DeviceError
-from ..execution import Execution
+from ..execution.copies import CopyIn, CopyOut
+from ..execution.execution import Execution
 from ..launch.commands import Buffers
 from ..launch.device import Command, Marker
 from ..launch.memory import Array

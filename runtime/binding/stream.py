@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..execution import Execution
-from ..inputs import arrays_for
+from ..execution.execution import Execution
+from ..execution.inputs import arrays_for
 from ..launch.memory import Array
 from .host import check_bindable
 from .slot import Slot

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from ..errors import DeviceError
-from ..execution import Execution
+from ..execution.execution import Execution
 from ..shown import one_line
 from .slot import Run, Slot
 

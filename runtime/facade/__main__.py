@@ -49,7 +49,7 @@ def main() -> None:
 
 def compile_main() -> None:
     """Run `tflgpu-compile`, which is `tflgpu compile`, with the arguments of this process."""
-    _run("tflgpu-compile", "tflgpu.compiler.cli.compiling", "compile_command")
+    _run("tflgpu-compile", "tflgpu.compiler.cli.commands.compiling", "compile_command")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from graphs import Call, Value, call, known, model, number, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, api, pipeline
-from tflgpu.compiler.cli.compiling import compile_command
+from tflgpu.compiler.cli.commands.compiling import compile_command
 from tflgpu.compiler.telling import silent
 from tflgpu.compiler.tools.explain import explain
 from tflgpu.runtime import CacheWarning, PlanError

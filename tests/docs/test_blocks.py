@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import tflgpu
 from docs.pages import PAGES, ROOT, Block, blocks
 from tflgpu.compiler.cli import main
-from tflgpu.compiler.cli.compiling import compile_command
+from tflgpu.compiler.cli.commands.compiling import compile_command
 from tflgpu.compiler.tools import tune
 from tflgpu.compiler.tools.benchmark import roofline as rooflines
 from tflgpu.compiler.tools.benchmark.roofline import Roofline

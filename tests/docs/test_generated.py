@@ -13,7 +13,7 @@ import tflgpu
 from docs.pages import ROOT, blocks, content
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.cli import COMMANDS
-from tflgpu.compiler.codegen.vocabulary import Vocabulary
+from tflgpu.compiler.codegen.rendering.vocabulary import Vocabulary
 from tflgpu.compiler.devices import Profile
 from tflgpu.compiler.ops import OPS
 

@@ -54,8 +54,8 @@ STAGES = {
         "typed_json",
         *("processor", "environment"),
         *("plan", "launch", "cache", "remote", "litert", "custom_op"),
-        *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
-        *("session_device", "execution", "shown", "loaded_model", "binding", "session"),
+        *("opencl", "opengl", "webgpu"),
+        *("execution", "input_shapes", "shown", "loaded_model", "binding", "session"),
         *("drivers", "api"),
     ),
     "litert": (
@@ -265,7 +265,8 @@ def modules_after(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "statement", ["import tflgpu.compiler.cli.compiling", "import tflgpu; tflgpu.compile_many"]
+    "statement",
+    ["import tflgpu.compiler.cli.commands.compiling", "import tflgpu; tflgpu.compile_many"],
 )
 def test_the_extra_is_imported_only_for_stores_and_clusters(statement: str) -> None:
     loaded = modules_after(statement)

@@ -9,7 +9,7 @@ from plans import LENGTH, Opener, chain, chain_result, copy, pair, single
 
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime import InputError
-from tflgpu.runtime.inputs import PIXELS, reordering
+from tflgpu.runtime.execution.inputs import PIXELS, reordering
 from tflgpu.runtime.plan.records import TensorInfo
 from tflgpu.runtime.plan.storage import DEVICE_TYPES
 
@@ -205,7 +205,7 @@ BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
 
 @pytest.mark.parametrize("case", BAD_INPUTS)
 def test_an_input_that_does_not_fit_is_an_error(case: str) -> None:
-    from tflgpu.runtime.inputs import arrays_for
+    from tflgpu.runtime.execution.inputs import arrays_for
 
     infos, inputs, message = BAD_INPUTS[case]
     with pytest.raises(InputError) as caught:

@@ -5,7 +5,7 @@ import re
 import pytest
 from paths import ROOT, TEMPLATES
 
-from tflgpu.compiler.codegen.definitions import needs
+from tflgpu.compiler.codegen.functions.definitions import needs
 from tflgpu.compiler.codegen.wgsl import print_kernel
 from tflgpu.compiler.intrinsics import INTRINSICS
 from tflgpu.compiler.language.expression import Name

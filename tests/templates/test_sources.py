@@ -17,7 +17,7 @@ from graphs import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.codegen.definitions import defined, definitions
+from tflgpu.compiler.codegen.functions.definitions import defined, definitions
 from tflgpu.compiler.intrinsics import INTRINSICS
 from tflgpu.compiler.language.language import OPENCL
 from tflgpu.compiler.options import TargetName

@@ -7,7 +7,7 @@ import pytest
 from jinja2 import nodes
 from paths import TEMPLATES
 
-from tflgpu.compiler.codegen.environment import environment
+from tflgpu.compiler.codegen.rendering.environment import environment
 from tflgpu.compiler.language.language import LANGUAGES
 
 KERNELS = sorted(

@@ -13,7 +13,7 @@ from ...language.notation import ATOM, SUM
 from ...language.primary import Call, Choice, Element, Member, Numeral, Step
 from ...language.printing import Printer
 from ...language.statement import Assign, Evaluate
-from ..definitions import Macro, definition
+from ..functions.definitions import Macro, definition
 from .builtins import ATOMICS, VARIABLES, Unprintable, builtin, named
 from .types import known, scalar, vector
 from .values import Value, binary, called, chosen, common, constructed, numeral, unary

@@ -14,7 +14,7 @@ from ...language.primary import Element
 from ...language.printing import indented
 from ...language.statement import Declare, Printed, Return, Statements, body
 from ...language.types import INT
-from ..definitions import Function, Macro, definition
+from ..functions.definitions import Function, Macro, definition
 from .builtins import Unprintable, named
 from .printer import WGSLPrinter
 from .types import wgsl

@@ -1,6 +1,6 @@
 """The functions that formulas call, in numpy: what intrinsics and built-in functions compute.
 
-Each has the name by which formulas call it, as in `codegen.kernel_functions.KernelFunctions`. Those
+Each has the name by which formulas call it, as in `codegen.functions.kernel_functions`. Those
 of intrinsics with one formula for all languages are computed by that.
 
 Integers are int64 that hold what kernels have in 32 bits. Where a function of a kernel wraps its

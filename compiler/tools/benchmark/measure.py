@@ -14,7 +14,7 @@ import numpy as np
 
 from .... import runtime
 from ....runtime.api import load_folder
-from ....runtime.exchange import PartTime
+from ....runtime.execution.exchange import PartTime
 from ....runtime.plan.records import HostPart, Plan, Region
 from ....runtime.plan.storage import region_size
 from ... import pipeline

@@ -15,7 +15,7 @@ from ....runtime.cache.folder import newest_first
 from ....runtime.cache.variant import Variant, as_compiled, check_text, read_variant
 from ....runtime.drivers import RUNNABLE, open_device
 from ....runtime.errors import InputError, PlanError
-from ....runtime.inputs import arrays_for
+from ....runtime.execution.inputs import arrays_for
 from ....runtime.plan.kernels import Kernel
 from ....runtime.plan.records import Plan
 from ....runtime.session import Session

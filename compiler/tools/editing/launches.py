@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.cache.variant import Variant
-from ....runtime.execution import Execution
+from ....runtime.execution.execution import Execution
 from ....runtime.launch.commands import bind_commands
 from ....runtime.launch.device import Command, Device
 from ....runtime.loaded_model import LoadedModel

@@ -167,7 +167,7 @@ def test_a_size_may_have_a_unit(
         seen.append(size)
         return []
 
-    monkeypatch.setattr("tflgpu.compiler.cli.caching.prune", record)
+    monkeypatch.setattr("tflgpu.compiler.cli.commands.caching.prune", record)
     as_json("cache", "prune", cache, "--max-size", size)
     assert seen == [count]
 

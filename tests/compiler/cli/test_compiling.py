@@ -13,7 +13,7 @@ from graphs.steps import elementwise
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.cli.compiling import compile_command
+from tflgpu.compiler.cli.commands.compiling import compile_command
 from tflgpu.runtime.plan.file import from_bytes
 
 PROFILE = "cpu_avx2"  # For compilations whose result is not run.

@@ -6,7 +6,7 @@ import pytest
 from commands import as_json, invoke
 from paths import DIGITS_MODEL
 
-from tflgpu.compiler.cli.listing_operators import operators_markdown
+from tflgpu.compiler.cli.commands.listing_operators import operators_markdown
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.ops import OPS
 

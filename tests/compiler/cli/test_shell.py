@@ -171,7 +171,7 @@ AT_EACH_EVENT = """
 import itertools, os, signal, sys
 import tflgpu.__main__ as program
 import tflgpu.compiler.cli as cli
-import tflgpu.compiler.cli.caching
+import tflgpu.compiler.cli.commands.caching
 
 set_signal, events = signal.signal, 0
 FILES = ("click/core.py", "cli/shell.py", "contextlib.py", "__main__.py")

@@ -8,8 +8,8 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from tflgpu.compiler.codegen import kept_templates
-from tflgpu.compiler.codegen.environment import environment
+from tflgpu.compiler.codegen.rendering import kept_templates
+from tflgpu.compiler.codegen.rendering.environment import environment
 
 NAMES = ("move/concat.jinja", "reduce/join_totals.jinja")
 

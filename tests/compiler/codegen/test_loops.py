@@ -10,7 +10,7 @@ from graphs import Value, call, ints, largest, model, number, typed, x, xi
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
-from tflgpu.compiler.codegen.control import head
+from tflgpu.compiler.codegen.rendering.control import head
 from tflgpu.compiler.language.expression import Name, Number
 from tflgpu.compiler.language.statement import If, Statement, While, body
 from tflgpu.compiler.options import TargetName

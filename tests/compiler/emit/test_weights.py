@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tflgpu.compiler.codegen.intrinsics import Use
-from tflgpu.compiler.codegen.kernel_functions import literal
+from tflgpu.compiler.codegen.functions.kernel_functions import literal
+from tflgpu.compiler.codegen.functions.use import Use
 from tflgpu.compiler.emit.dispatches import joined
 from tflgpu.compiler.emit.weights import Weights
 

@@ -14,7 +14,7 @@ from graphs import largest, model, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline, tune
-from tflgpu.compiler.cli import tuning as command
+from tflgpu.compiler.cli.commands import tuning as command
 from tflgpu.compiler.sizing.sizes import Sizes
 from tflgpu.compiler.sizing.tuning_table import read_table
 from tflgpu.compiler.sizing.work_groups import groups_worth_trying

@@ -14,7 +14,7 @@ from plans import LENGTH, Parts, chain, chain_result, copy, pair, single
 
 from tflgpu.runtime import DeviceError, InputError, Session, load
 from tflgpu.runtime.binding.bound import BoundRun
-from tflgpu.runtime.copies import CopyOut
+from tflgpu.runtime.execution.copies import CopyOut
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.plan.records import TensorInfo
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tflgpu.compiler.codegen.definitions import defined, definitions
+from tflgpu.compiler.codegen.functions.definitions import defined, definitions
 from tflgpu.compiler.language.language import OPENCL
 from tflgpu.runtime.opencl.instructions import EXAMPLES
 

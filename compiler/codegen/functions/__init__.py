@@ -1,0 +1,1 @@
+"""Functions that kernels call: under which names, and what defines them in a language."""

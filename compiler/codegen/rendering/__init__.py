@@ -1,0 +1,1 @@
+"""Rendering: from the template of a launch to the statements of its kernel."""
