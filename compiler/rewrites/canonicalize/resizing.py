@@ -31,7 +31,8 @@ from ..rewrite import invalid_operator
 from .batches import aligned, move, moved, separate, separated, view
 from .combined_axes import combined_axes
 from .doubts import ALIKE, BROADCAST, UNKNOWN, VIEWS, doubt
-from .fit_constants import RESIZES, fitted, image_of, read_instead, unclear
+from .fit_constants import RESIZES, fitted, image_of, read_instead
+from .fit_tables import unclear
 
 T = TypeVar("T")
 

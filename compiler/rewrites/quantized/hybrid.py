@@ -1,7 +1,7 @@
 """Dynamic range: float operands and 8-bit weights.
 
-Each row of the operand, or each image, is quantized while the model runs, with a scale and a zero
-point of its own; the sums are of integers, and become floats again.
+Rows of the operand are quantized while the model runs (`rows`); the sums are of integers, and
+become floats again.
 """
 
 from typing import Any
@@ -13,17 +13,11 @@ from ...ops.base.window import Window
 from ...ops.elementwise.cast import rounded_to_bfloat16
 from ...ops.layers.byte_products import sums_fit
 from ...ops.matmul.fully_connected import OF_BLOCKS
-from ...ops.reduce.extremes import EXTREMES, FORMULAS, ROW_SCALES, ROW_STEPS
+from ...ops.reduce.extremes import ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, scales_of_blocks
 from .lowering import EXACT, PACKED, Lowering
 from .ratios import HYBRID_BLOCK
-
-MOST = 127.0  # What the largest value of a row becomes.
-
-ONE_STEP = 1 << 12  # The most values of an image whose extremes are found in one step.
-
-# The least such value that is told from 0; 127 is still divided by it without overflow.
-LEAST = 4e-37
+from .rows import by_rows, of_lines, quantized_rows, rows_away, symmetric_rows
 
 
 def hybrid(here: Lowering) -> Tensor:
@@ -53,7 +47,7 @@ def hybrid(here: Lowering) -> Tensor:
     elif bytes_alone:
         sums, scale = _sums_of_windows(here, image, matrix)
     else:
-        integers, scale = _by_rows(here, image, axes)
+        integers, scale = by_rows(here, image, axes)
         sums = _sums(here, integers, matrix)
     return here.activated(_scaled(here, sums, scale, weights, bias))
 
@@ -102,7 +96,7 @@ def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor
     The layer multiplies the integers as they are, which are bytes; what the zero points come to is
     taken from its sums.
     """
-    scale, zero = _of_lines(here, ROW_SCALES, rows, [len(rows.shape) - 1])
+    scale, zero = of_lines(here, ROW_SCALES, rows, [len(rows.shape) - 1])
     integers = here.add("tflgpu.round_rows", rows, scale, zero)
     return _sums_less_zero(here, integers, zero, weights), scale
 
@@ -113,7 +107,7 @@ def _sums_of_windows(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Te
     What is put around an image becomes its zero point.
     """
     window = Window.of(here.op, *weights.shape[1:3])
-    scale, zero = _of_lines(here, ROW_SCALES, image, [1, 2, 3])
+    scale, zero = of_lines(here, ROW_SCALES, image, [1, 2, 3])
     edges = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
     if any(map(any, edges)):
         image = here.add("PAD", image, here.constant(edges, "int32"))
@@ -153,28 +147,6 @@ def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | No
     return _biased(here, "tflgpu.scale_rows", (sums, *factors), bias)
 
 
-def rows_away(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """Centered integers as LiteRT's own kernels make them, and what one of them stands for."""
-    step, inverse, zero = _of_lines(here, ROW_STEPS, values, axes)
-    return here.add("tflgpu.quantize_rows_away", values, inverse, zero), step
-
-
-def symmetric_rows(here: Lowering, rows: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """Integers from -127 to 127, and what one of them stands for."""
-    last = here.constant(axes, "int32")
-    most = here.add("REDUCE_MAX", here.add("ABS", rows), last, keep_dims=True)
-    most = here.add("MAXIMUM", most, here.constant(LEAST))
-    inverse = here.add("DIV", here.constant(MOST), most)
-    integers = here.add("tflgpu.quantize_rows_away", rows, inverse, here.constant(0))
-    return integers, here.add("DIV", most, here.constant(MOST))
-
-
-def quantized_rows(here: Lowering, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Integers along the last axis, and what one stands for, as the operator asks for them."""
-    asked = here.op.attrs.get("asymmetric_quantize_inputs")
-    return (rows_away if asked else symmetric_rows)(here, rows, [len(rows.shape) - 1])
-
-
 def _by_own_kernel(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
     """As LiteRT's own kernels. A scale for each channel goes with a zero point for each image."""
     if here.op.name == "FULLY_CONNECTED":
@@ -207,7 +179,7 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
         scale = here.add("DIV", here.constant(1), step)
     else:
         scales = rounded_to_bfloat16(scales)
-        integers, scale = _by_rows(here, image, [len(image.shape) - 1])
+        integers, scale = by_rows(here, image, [len(image.shape) - 1])
     if blocks.size % here.target.lanes:
         matrix = here.constant(weights.data * np.repeat(scales, blocks.size, -1))
         return here.add(here.op.name, integers, matrix, None, **here.unfused), scale
@@ -220,7 +192,7 @@ def hybrid_transposed(here: Lowering) -> Tensor:
     op = here.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     check_weights(here, weights)
-    integers, scale = _by_rows(here, image, [1, 2, 3])
+    integers, scale = by_rows(here, image, [1, 2, 3])
     operands = (size, here.centered(weights), integers, None)
     sums = here.add(op.name, *operands, dtype="float32", **here.unfused, exact=True)
     return here.activated(_scaled(here, sums, scale, weights, bias))
@@ -250,7 +222,7 @@ def hybrid_product(here: Lowering) -> Tensor:
     rank = len(first.shape)
     if op.attrs.get("adj_x"):
         first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
-    integers, scale = _by_rows(here, first, [rank - 1])
+    integers, scale = by_rows(here, first, [rank - 1])
     adjoint = bool(op.attrs.get("adj_y"))
     sums = here.add(
         op.name, integers, here.centered(second), adj_x=False, adj_y=adjoint, exact=True
@@ -276,25 +248,6 @@ def check_weights(here: Lowering, weights: Tensor) -> None:
             "quantize them to int4",
             unsafe=weights.dtype == "int2",
         )
-
-
-def _of_lines(here: Lowering, name: str, values: Tensor, axes: list[int]) -> tuple[Tensor, ...]:
-    """What an operator makes of the extremes along these axes, which are kept at size 1.
-
-    Images are reduced in two steps, of which the first has work for the whole device: a processor
-    reads a row of pixels at once, and work-items of a GPU neighbouring columns.
-    """
-    if len(axes) > 1 and values.elements > ONE_STEP:
-        first = axes[1:] if here.target.on_processor else axes[:1]
-        ends = here.several(EXTREMES, [values], ["float32"] * 2, axes=tuple(first))
-        values = here.add("CONCATENATION", *ends, axis=axes[0])
-    return here.several(name, [values], ["float32"] * len(FORMULAS[name]), axes=tuple(axes))
-
-
-def _by_rows(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """Centered integers, and the scale they have along all but these axes."""
-    scale, zero = _of_lines(here, ROW_SCALES, values, axes)
-    return here.add("tflgpu.quantize_rows", values, scale, zero), scale
 
 
 def _scaled(

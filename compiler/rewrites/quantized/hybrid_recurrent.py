@@ -16,8 +16,9 @@ import numpy as np
 from ...ir import Array, Tensor
 from ..decompose import recurrent
 from ..decompose.decomposition import Decomposition, Results
-from .hybrid import check_weights, quantized_rows
+from .hybrid import check_weights
 from .lowering import INTEGERS, Lowering, lowers
+from .rows import quantized_rows
 
 
 @lowers("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
