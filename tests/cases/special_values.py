@@ -38,6 +38,8 @@ def kept_nan() -> Iterator[Case]:
     far = computed(np.nan, -np.inf, -104, -88, -86, 0, 86, np.inf)
     for operator in ("EXP", "LOGISTIC"):
         yield Case(operator, "of special values", call(operator, far))
+    range_of_tanh = computed(-np.inf, -1e-20, 1e-4, *np.linspace(-10, 10, 91), np.inf)
+    yield Case("TANH", "across its range", call("TANH", range_of_tanh))
     turns = computed(*np.linspace(-300, 300, 37))
     beyond = computed(np.nan, -20000, -0.5, 0, 3, 16383)
     for operator in ("COS", "SIN"):

@@ -69,6 +69,8 @@ BUILT_IN = {
             "quick_geluS",
             "quick_sin",
             "quick_sinS",
+            "quick_tanh",
+            "quick_tanhS",
             "quick_tanh_gelu",
             "quick_tanh_geluS",
             "load_integers",

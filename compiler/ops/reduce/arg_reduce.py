@@ -12,7 +12,7 @@ from ..base.launch import Launch, linear_launch
 from ..base.shapes import second_operand_axis
 from ..base.storage import ANY, FLOATS, LINEAR
 from ..elementwise.elementwise import rank_fits
-from .lines import LONG_ROW
+from .lines import LONG
 
 
 def _infer_arg(op: Op) -> list[Shape]:
@@ -45,8 +45,7 @@ def _arg_of_slices(op: Op, target: Target, of_rows: bool = False) -> Launch:
 
 
 def _arg_of_rows(op: Op, target: Target) -> Launch:
-    heavy = op.operand(0).shape[-1] >= LONG_ROW
-    return replace(_arg_of_slices(op, target, True), variant="_rows", heavy=heavy)
+    return replace(_arg_of_slices(op, target, True), variant="_rows")
 
 
 def _arg(op: Op, target: Target) -> Launch:
@@ -59,6 +58,7 @@ def _arg(op: Op, target: Target) -> Launch:
             "inner": prod(shape[axis + 1 :]),
             "better": ">" if op.name == "ARG_MAX" else "<",
         },
+        heavy=shape[axis] >= LONG,
         flops=op.operand(0).elements,
     )
 

@@ -41,7 +41,7 @@ def seats(items: int, target: Target) -> int:
 MIN_GROUP = 64
 
 SHORT_LINE = 32  # The most values of a line that registers hold.
-LONG_ROW = 1 << 12  # Fewest elements of a row that are work enough for a work-group of a processor.
+LONG = 1 << 11  # Fewest elements along a line that are work enough for a work-group of a processor.
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,7 @@ class Lines:
         """
         lines, columns = prod(self.shape[:-axes]), prod(self.shape[-axes:])
         variables = {"lines": lines, "columns": columns, "held": hold}
-        launch = self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
-        return replace(launch, heavy=columns >= LONG_ROW)
+        return self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
 
     def by_columns(self, target: Target, axes: Collection[int]) -> Launch:
         """Along axes before the last one, a slice of neighbouring lines at a time.
@@ -171,6 +170,7 @@ class Lines:
             },
             variant="_group" * (group_items > 1) + variant,
             group=(group_items, 1, 1) if group_items else None,
+            heavy=prod(self.shape) >= LONG * prod(grid),
             flops=self.flops,
         )
 
