@@ -124,7 +124,7 @@ class Accessor(ABC):
         return self
 
     @abstractmethod
-    def place(self, position: Position) -> Expression:
+    def index_of(self, position: Position) -> Expression:
         """The index in the array of what lies at a position."""
 
     @abstractmethod
@@ -157,10 +157,10 @@ class Accessor(ABC):
         raise NotImplementedError
 
 
-def stored_from(place: Expression, stored: Callable[[Expression], Statements]) -> Statements:
-    """What stores lanes from a place on, which gets a name if it is repeated."""
-    start, further = place.constant_apart
-    found = stored(place)
+def stored_from(index: Expression, stored: Callable[[Expression], Statements]) -> Statements:
+    """What stores lanes from an index on, which gets a name if it is repeated."""
+    start, further = index.constant_apart
+    found = stored(index)
     if start.simple or found.length < 2:
         return found
     named = Declare(INT, "to", value=start)

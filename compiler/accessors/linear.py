@@ -60,57 +60,52 @@ class Linear(Accessor):
     def in_runs(self, length: int, pitch: int) -> Linear | None:
         return None if length % self.shape[-1] else replace(self, run=length, pitch=pitch)
 
-    def based(self, index: Operand) -> Expression:
-        """The index in the array, from the index relative to the start of the tensor."""
+    def element_index(self, flat: Operand) -> Expression:
+        """The index in the array of the element at a flat index of the tensor."""
+        index = flat // self.run * self.pitch + flat % self.run if self.run else flat
         return expression(index) + self.base
 
-    def element_index(self, index: Operand) -> Expression:
-        """The index in the array of the element at a flat index of the tensor."""
-        if not self.run:
-            return self.based(index)
-        return self.based(index // self.run * self.pitch + index % self.run)
-
-    def offset(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
+    def index(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
         batches, *sizes = bhwc(self.shape)
         extents = spread(sizes, self.run, self.pitch) if self.run else sizes
         coordinates = zip((row, column, channel), sizes, strict=True)
         given = (c if size > 1 else 0 for c, size in coordinates)
         if extents is not None:
-            return self.based(horner((batch, batches), *zip(given, extents, strict=True)))
+            return horner((batch, batches), *zip(given, extents, strict=True)) + self.base
         return self.element_index(horner((batch, batches), *zip(given, sizes, strict=True)))
 
-    def place(self, position: Position) -> Expression:
+    def index_of(self, position: Position) -> Expression:
         return self.element_index(position.index)
 
-    def at(self, place: Operand) -> Expression:
+    def at(self, index: Operand) -> Expression:
         """What is stored at an index of the array, which arithmetic takes for an int if narrow."""
-        return self.codec.at(self.memory, place)
+        return self.codec.at(self.memory, index)
 
-    def element_at(self, place: Operand) -> Expression:
-        return self.codec.load(self.memory, place)
+    def element_at(self, index: Operand) -> Expression:
+        return self.codec.load(self.memory, index)
 
-    def set_element(self, place: Operand, value: Operand) -> Statements:
+    def set_element(self, index: Operand, value: Operand) -> Statements:
         """The statement that stores an element at an index of the array."""
-        return body(self.codec.save(self.memory, place, value))
+        return body(self.codec.save(self.memory, index, value))
 
-    def load_slice(self, place: Operand) -> Expression:
+    def load_slice(self, index: Operand) -> Expression:
         """As many elements as a slice has lanes, from an index of the array on."""
-        return self.codec.load_lanes(self.memory, place)
+        return self.codec.load_lanes(self.memory, index)
 
-    def slice_from(self, index: Operand, reach: int = 0) -> Expression:
+    def slice_from(self, flat: Operand, reach: int = 0) -> Expression:
         """The elements from a flat index of the tensor on, as many as a slice has lanes, of which
         the first `reach` count, or all of them."""
         if not self._apart(reach or self.lanes):
-            return self.load_slice(self.element_index(index))
-        each = (self.read(expression(index) + number) for number in range(self.lanes))
+            return self.load_slice(self.element_index(flat))
+        each = (self.read(expression(flat) + number) for number in range(self.lanes))
         return self.memory.language.made(FLOATS, self.lanes, *each)
 
-    def store_slice(self, place: Operand, value: Operand) -> Statements:
+    def store_slice(self, index: Operand, value: Operand) -> Statements:
         """The statement that stores the lanes of a slice from an index of the array on."""
-        return body(self.codec.save_lanes(self.memory, place, value))
+        return body(self.codec.save_lanes(self.memory, index, value))
 
     def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
-        return self.element_at(self.offset(batch, row, column, channel))
+        return self.element_at(self.index(batch, row, column, channel))
 
     def coordinates(self, index: Expression) -> tuple[Expression, ...]:
         """Batch, row, column and channel of the element at a flat index."""
@@ -119,7 +114,7 @@ class Linear(Accessor):
 
     def pixel(self, batch: Operand, row: Operand, column: Operand) -> Expression:
         """The index of a pixel's first channel, which `channel` takes."""
-        return self.offset(batch, row, column, 0)
+        return self.index(batch, row, column, 0)
 
     def channel(self, pixel: Operand, slice: Operand, lane: Operand) -> Expression:
         """One lane of a slice of the pixel at that index, as if the tensor were sliced."""
@@ -140,12 +135,12 @@ class Linear(Accessor):
         """An element by base address and offset, for which CPU compilers generate better code."""
         return self.codec.load_from(self.memory, start, offset)
 
-    def read(self, index: Operand) -> Expression:
-        return self.element_at(self.element_index(index))
+    def read(self, flat: Operand) -> Expression:
+        return self.element_at(self.element_index(flat))
 
-    def assign(self, index: Operand, value: Operand) -> Statements:
+    def assign(self, flat: Operand, value: Operand) -> Statements:
         """The statement that stores an element at a flat index of the tensor."""
-        return self.set_element(self.element_index(index), value)
+        return self.set_element(self.element_index(flat), value)
 
     def entry(self, index: Operand) -> Expression:
         return self.read(index)
@@ -157,14 +152,14 @@ class Linear(Accessor):
     def write(self, position: Position, value: Expression) -> Statements:
         if self._apart(position.some.stop or position.lanes):
             some = position.some or range(position.lanes)
-            places = (self.element_index(expression(position.index) + number) for number in some)
+            indices = (self.element_index(expression(position.index) + number) for number in some)
             each = (lane(value, number, position.lanes) for number in some)
-            return body(*map(partial(self.codec.save, self.memory), places, each))
+            return body(*map(partial(self.codec.save, self.memory), indices, each))
         if position.some:
             save = partial(self.codec.save_some, self.memory, value=value, lanes=position.some)
-            return stored_from(self.place(position), lambda to: body(*save(to)))
+            return stored_from(self.index_of(position), lambda to: body(*save(to)))
         if position.lanes:
-            return self.store_slice(self.place(position), value)
+            return self.store_slice(self.index_of(position), value)
         return self.assign(position.index, value)
 
     def broadcast(self, position: Position, shape: Shape) -> Expression:

@@ -21,7 +21,7 @@ class SlicesOfRows(Sliced):
     def nested(self) -> tuple[int, ...]:
         return self.height, self.width, self.slices
 
-    def at(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
+    def index(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
         return self.nest(batch, row, column, slice)
 
     def joined(self, pixels: int, writes: bool, target: Target) -> Sliced:
@@ -43,29 +43,29 @@ class Rows(Slices):
         return self.height, self.width, self.channels
 
     def write(self, position: Position, value: Expression) -> Statements:
-        place = self.place(position)
+        index = self.index_of(position)
         if not self.tail or not self.may_be_last(position.slice):
-            return body(self._whole(place, value))
-        return stored_from(place, lambda to: self._stored(to, position.slice, value))
+            return body(self._whole(index, value))
+        return stored_from(index, lambda to: self._stored(to, position.slice, value))
 
-    def _stored(self, place: Expression, slice: Operand, value: Expression) -> Statements:
+    def _stored(self, index: Expression, slice: Operand, value: Expression) -> Statements:
         """The statements that store the lanes of a slice, of the last one only those in use."""
-        some = body(*self.codec.save_some(self.memory, place, value, range(self.tail)))
+        some = body(*self.codec.save_some(self.memory, index, value, range(self.tail)))
         if self.is_last(slice):
             return some
         is_whole = expression(slice) < self.slices - 1
         if self.memory.language.vector_stores or self.codec.packed:
-            return body(If(is_whole, body(self._whole(place, value)), some))
-        rest = body(*self.codec.save_some(self.memory, place, value, range(self.tail, self.lanes)))
+            return body(If(is_whole, body(self._whole(index, value)), some))
+        rest = body(*self.codec.save_some(self.memory, index, value, range(self.tail, self.lanes)))
         return body(*some.items, If(is_whole, rest, body()))
 
-    def _whole(self, place: Expression, value: Expression) -> Statement:
+    def _whole(self, index: Expression, value: Expression) -> Statement:
         """The statement that stores all lanes of a slice."""
         pitch = (self.extents or self.nested)[-1]
         aligned = self.base % self.lanes == 0 and pitch % self.lanes == 0
-        return self.codec.save_lanes(self.memory, place, value, aligned)
+        return self.codec.save_lanes(self.memory, index, value, aligned)
 
-    def place(self, position: Position) -> Expression:
+    def index_of(self, position: Position) -> Expression:
         """The index of a slice's first lane in the array.
 
         Where lanes are stored one by one, the pixels of a tile are at fixed distances from the
@@ -75,8 +75,8 @@ class Rows(Slices):
         if self.memory.language.vector_stores or not (first.simple and further.simple):
             first, further = expression(position.column), Number(0)
         pixel = self.nest(position.batch, position.row, first, 0)
-        place = pixel + horner((position.slice, self.slices), (0, self.lanes))
-        return place + further * (self.extents or self.nested)[-1]
+        index = pixel + horner((position.slice, self.slices), (0, self.lanes))
+        return index + further * (self.extents or self.nested)[-1]
 
     def assign(self, index: Operand, value: Operand) -> Statements:
         return body(self.codec.save(self.memory, index, value))

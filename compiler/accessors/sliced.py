@@ -123,14 +123,14 @@ class Sliced(Slices):
         pairs = self.codec.paired(target.language)
         return self if pairs is None or whole % 2 else replace(self, codec=pairs)
 
-    def at(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
+    def index(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
         return self.nest(batch, slice, row, column)
 
-    def place(self, position: Position) -> Expression:
-        return self.at(position.batch, position.row, position.column, position.slice)
+    def index_of(self, position: Position) -> Expression:
+        return self.index(position.batch, position.row, position.column, position.slice)
 
     def read(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
-        return self.slice_at(self.at(batch, row, column, slice))
+        return self.slice_at(self.index(batch, row, column, slice))
 
     def slice_at(self, index: Operand) -> Expression:
         return self.codec.load(self.memory, index)
@@ -143,13 +143,13 @@ class Sliced(Slices):
 
     def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
         if self.slices == 1:
-            return self.lane_at(self.at(batch, row, column, 0), channel)
+            return self.lane_at(self.index(batch, row, column, 0), channel)
         slice, lane = channel // self.lanes, channel % self.lanes
-        return self.lane_at(self.at(batch, row, column, slice), lane)
+        return self.lane_at(self.index(batch, row, column, slice), lane)
 
     def pixel(self, batch: Operand, row: Operand, column: Operand) -> Expression:
         """The index of a pixel's first slice, which the functions below take."""
-        return self.at(batch, row, column, 0)
+        return self.index(batch, row, column, 0)
 
     def channel(self, pixel: Operand, slice: Operand, lane: Operand) -> Expression:
         """One lane of a slice of the pixel at that index."""
@@ -190,14 +190,14 @@ class Sliced(Slices):
         if self.channels == 1 and channels > 1:
             lane = self.lane(position.batch, position.row, position.column, 0)
             return self.memory.splat(lane)
-        element = self.slice_at(self.place(position))
+        element = self.slice_at(self.index_of(position))
         if self.channels == 1 or self.slices * self.lanes >= channels:
             return element
         inside = expression(position.slice) < self.slices
         return select(inside, element, self.memory.splat(Real(0.0)))
 
     def write(self, position: Position, value: Expression) -> Statements:
-        return self.assign(self.place(position), self.keep_tail(position, value))
+        return self.assign(self.index_of(position), self.keep_tail(position, value))
 
     def keep_tail(self, position: Position, value: Expression) -> Expression:
         if not self.tail or not self.may_be_last(position.slice):

@@ -100,35 +100,35 @@ class ElementCodec(Codec, ABC):
     packed = False
 
     @abstractmethod
-    def at(self, memory: Buffer, place: Operand) -> Expression:
+    def at(self, memory: Buffer, index: Operand) -> Expression:
         """What is stored at an index, which arithmetic takes for an int if it is a narrow one."""
 
     @abstractmethod
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
         """The value by base address and offset, for which compilers generate better code."""
 
-    def put(self, memory: Buffer, place: Operand, value: Operand) -> Statement:
+    def put(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
         """The statement that stores, at an index, a value that is as it is to be stored."""
-        return memory.set(place, value)
+        return memory.set(index, value)
 
-    def load(self, memory: Buffer, place: Operand) -> Expression:
-        return self._value(self.at(memory, place))
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        return self._value(self.at(memory, index))
 
-    def save(self, memory: Buffer, place: Operand, value: Operand) -> Statement:
-        return self.put(memory, place, self._integers(memory, "whole_number", value))
+    def save(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
+        return self.put(memory, index, self._integers(memory, "whole_number", value))
 
-    def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
+    def load_lanes(self, memory: Buffer, index: Operand) -> Expression:
         """As many values as a slice has lanes, from an index on."""
         if self.zero_point is None:
-            return memory.call("lanes_at", place, kind=FLOATS)
-        return self._less_zero(memory.call("load_integers", place, kind=FLOATS))
+            return memory.call("lanes_at", index, kind=FLOATS)
+        return self._less_zero(memory.call("load_integers", index, kind=FLOATS))
 
     def save_lanes(
-        self, memory: Buffer, place: Operand, value: Operand, aligned: bool = False
+        self, memory: Buffer, index: Operand, value: Operand, aligned: bool = False
     ) -> Statement:
         """Store a slice's lanes from an index on, which is `aligned` if a multiple of the lanes."""
         value = self._integers(memory, self._whole_numbers, value)
-        return memory.do("set_lanes_at" if self.stored == FLOAT else "store_lanes", place, value)
+        return memory.do("set_lanes_at" if self.stored == FLOAT else "store_lanes", index, value)
 
     def save_some(
         self, memory: Buffer, start: Expression, value: Expression, lanes: range
@@ -143,9 +143,9 @@ class ElementCodec(Codec, ABC):
         first = lanes.start
         while first < lanes.stop:
             size = next(size for size in (8, 4, 3, 2, 1) if first + size <= lanes.stop)
-            some, place = part(value, first, size, count), start + first
-            vector = Evaluate(Call(f"vstore{size}", some, 0, memory.variable + place))
-            saved.append(vector if size > 1 else self.save(memory, place, some))
+            some, index = part(value, first, size, count), start + first
+            vector = Evaluate(Call(f"vstore{size}", some, 0, memory.variable + index))
+            saved.append(vector if size > 1 else self.save(memory, index, some))
             first += size
         return saved
 

@@ -165,8 +165,8 @@ class HalfNumbers(ElementCodec):
 
     stored = "half_rows"
 
-    def at(self, memory: Buffer, place: Operand) -> Expression:
-        return memory.call("half_at", place)
+    def at(self, memory: Buffer, index: Operand) -> Expression:
+        return memory.call("half_at", index)
 
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
         return self.at(memory, start + offset)

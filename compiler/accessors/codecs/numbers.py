@@ -34,8 +34,8 @@ class Numbers(ElementCodec):
     def with_sign(self) -> bool:  # type: ignore[override]
         return self.narrow == "int8"
 
-    def at(self, memory: Buffer, place: Operand) -> Expression:
-        return memory.element(place, self._kind)
+    def at(self, memory: Buffer, index: Operand) -> Expression:
+        return memory.element(index, self._kind)
 
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
         return self._value(memory.near(start, offset, self._kind))
@@ -92,24 +92,24 @@ class Packed(Numbers):
     def _calls(self) -> _Intrinsics:
         return _INTRINSICS[self.narrow]
 
-    def at(self, memory: Buffer, place: Operand) -> Expression:
-        return memory.call(self._calls.read, place, kind=INT)
+    def at(self, memory: Buffer, index: Operand) -> Expression:
+        return memory.call(self._calls.read, index, kind=INT)
 
-    def put(self, memory: Buffer, place: Operand, value: Operand) -> Statement:
-        return memory.do(self._calls.store, place, value)
+    def put(self, memory: Buffer, index: Operand, value: Operand) -> Statement:
+        return memory.do(self._calls.store, index, value)
 
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
         return self.load(memory, start + offset)
 
-    def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
-        lanes = (self.load(memory, place + number) for number in range(memory.lanes))
+    def load_lanes(self, memory: Buffer, index: Operand) -> Expression:
+        lanes = (self.load(memory, index + number) for number in range(memory.lanes))
         return Call(f"vec{memory.lanes}", *lanes, type=FLOATS)
 
     def save_lanes(
-        self, memory: Buffer, place: Operand, value: Operand, aligned: bool = False
+        self, memory: Buffer, index: Operand, value: Operand, aligned: bool = False
     ) -> Statement:
         store = self._calls.store_words if aligned else self._calls.store_slice
-        return memory.do(store, place, self._integers(memory, self._whole_numbers, value))
+        return memory.do(store, index, self._integers(memory, self._whole_numbers, value))
 
     def _value(self, stored: Expression) -> Expression:
         if self.element == INT:

@@ -68,7 +68,7 @@ class Stores:
             at = replace(first, column=first.column + number)
             part = output.join.part(output.memory, number, output.keep_tail(at, result))
             parts.append(Copy(self._stored(value, FLOATS, at, body(part)), repeated=True))
-        index = output.place(first) >> output.together.bit_length() - 1
+        index = output.index_of(first) >> output.together.bit_length() - 1
         whole = Assign(Element(Name(output.array), index), "=", Name("joined"))
         return body(joined, *parts, whole)
 

@@ -63,7 +63,7 @@ def test_sliced_accessors_find_what_packing_puts_there(lanes: int) -> None:
     assert packed.nbytes == sliced_bytes(SHAPE, TARGETS[lanes])
     assert accessor.slices == -(-19 // lanes) and accessor.tail == 19 % lanes
     flat = packed.reshape(-1, lanes)
-    text = accessor.at(B, Y, X, S)
+    text = accessor.index(B, Y, X, S)
     for b, y, x, c in np.ndindex(SHAPE):
         place = value(text, b=b, y=y, x=x, s=c // lanes)
         assert flat[place, c % lanes] == data[b, y, x, c]
@@ -72,7 +72,7 @@ def test_sliced_accessors_find_what_packing_puts_there(lanes: int) -> None:
 
 def test_a_pixel_and_its_channels() -> None:
     accessor = sliced(SHAPE)
-    assert accessor.pixel(B, Y, X) == accessor.at(B, Y, X, 0)
+    assert accessor.pixel(B, Y, X) == accessor.index(B, Y, X, 0)
     assert str(accessor.channel(Name("at"), S, Name("lane"))) == "lane_of(x, at + s * 15, lane)"
     assert str(sliced((2, 3, 5, 3)).channel(Name("at"), S, 2)) == "lane_of(x, at, 2)"
 
@@ -109,8 +109,8 @@ def test_flattened_accessors_take_a_picture_as_one_row() -> None:
 
 
 def test_constants_start_at_their_base() -> None:
-    assert str(replace(sliced((1, 1, 7, 4)), base=11).at(0, 0, X, 0)) == "x + 11"
-    assert str(replace(sliced((1, 1, 1, 4)), base=11).at(0, 0, 0, 0)) == "11"
+    assert str(replace(sliced((1, 1, 7, 4)), base=11).index(0, 0, X, 0)) == "x + 11"
+    assert str(replace(sliced((1, 1, 1, 4)), base=11).index(0, 0, 0, 0)) == "11"
     assert str(replace(linear((7,)), base=11).read(INDEX)) == "x[i + 11]"
 
 
@@ -126,7 +126,7 @@ def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> No
 def places(accessor: Sliced, shape: tuple[int, ...]) -> list[int]:
     """Where a accessor finds each slice of a tensor of that shape, in the order of the storage."""
     batches, height, width, channels = shape
-    text = accessor.at(B, Y, X, S)
+    text = accessor.index(B, Y, X, S)
     sizes = (batches, -(-channels // accessor.lanes), height, width)
     return [value(text, b=b, s=s, y=y, x=x) for b, s, y, x in np.ndindex(sizes)]
 
@@ -158,7 +158,7 @@ def test_axes_of_one_entry_have_one_coordinate() -> None:
     """A tensor of one row in runs is read by kernels that name any row."""
     accessor = sliced((2, 1, 5, 8)).in_runs(5, 20)
     assert accessor is not None
-    assert value(accessor.at(1, 2, 4, 1)) == (1 * 2 + 1) * 20 + 4
+    assert value(accessor.index(1, 2, 4, 1)) == (1 * 2 + 1) * 20 + 4
 
 
 @pytest.mark.parametrize(("length", "pitch"), [(8, 11), (40, 48), (120, 200), (24, 31)])
@@ -167,7 +167,7 @@ def test_row_major_accessors_step_over_gaps(length: int, pitch: int) -> None:
     accessor = linear(shape).in_runs(length, pitch)
     assert accessor is not None and accessor.gaps
     flat = str(accessor.read(INDEX))[2:-1]
-    coordinates = accessor.offset(B, Y, X, C)
+    coordinates = accessor.index(B, Y, X, C)
     for i, (b, y, x, c) in enumerate(np.ndindex(shape)):
         expected = i // length * pitch + i % length
         assert value(flat, i=i) == value(coordinates, b=b, y=y, x=x, c=c) == expected
