@@ -23,7 +23,7 @@ from ..ops.base.storage import (
 )
 from ..ops.base.view import StridedLayout
 from ..ops.buffers import joins_constants
-from ..ops.elementwise.elementwise import is_literal, read_in_store, tables_of
+from ..ops.elementwise.elementwise import read_in_store, tables_of
 from ..target import Target
 from .functions.kernel_functions import KernelFunctions
 from .functions.use import Use
@@ -158,7 +158,7 @@ class Binding:
 
     def _bind_operand(self, tensor: Tensor) -> None:
         """Bind a tensor the epilogue reads: as a constant, the core's argument or a parameter."""
-        if tensor in self.operands or is_literal(tensor):
+        if tensor in self.operands or tensor.number is not None:
             return
         if tensor.data is not None and joins_constants(tensor):
             data = pack_slices(tensor.data, self.target.lanes) if self.sliced else tensor.data

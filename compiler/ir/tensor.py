@@ -98,6 +98,11 @@ class Tensor:
     def constant(self) -> bool:
         return self.data is not None
 
+    @property
+    def number(self) -> Any:
+        """The only element of a constant, which kernels have as a number; None for others."""
+        return None if self.data is None or self.elements != 1 else self.data.item()
+
 
 def scalar(value: float, name: str = "scalar", dtype: str = "float32") -> Tensor:
     return Tensor(name, (), dtype, np.asarray(value, dtype))

@@ -5,12 +5,12 @@ from ..target import Target
 from .base.definition import OPS, Implementation
 from .base.launch import Launch
 from .base.storage import kernel_dtype
-from .elementwise.elementwise import is_literal, read_in_store
+from .elementwise.elementwise import read_in_store
 
 
 def joins_constants(tensor: Tensor) -> bool:
     """Whether an operand of the epilogue joins the constants; integers have their own buffer."""
-    return tensor.constant and not is_literal(tensor) and kernel_dtype(tensor.dtype) == "float32"
+    return tensor.constant and tensor.number is None and kernel_dtype(tensor.dtype) == "float32"
 
 
 def most_buffers(op: Op) -> int:
@@ -20,7 +20,7 @@ def most_buffers(op: Op) -> int:
 
 def buffers(op: Op, launch: Launch, implementation: Implementation) -> int:
     """How many buffers a kernel binds where none of them holds several tensors."""
-    operands = {tensor for tensor in read_in_store(op) if not is_literal(tensor)}
+    operands = {tensor for tensor in read_in_store(op) if tensor.number is None}
     constants = {tensor for tensor in operands if joins_constants(tensor)}
     read = set(launch.reads.values()) if implementation.reads == implementation.operands else set()
     early = op.early_outputs if op.output in launch.writes.values() else ()

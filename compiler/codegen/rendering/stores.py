@@ -11,7 +11,6 @@ from ...language.primary import Element
 from ...language.statement import Assign, Copy, Declare, Statements, body
 from ...language.types import FLOATS
 from ...ops.base.storage import kernel_dtype
-from ...ops.elementwise.elementwise import is_literal
 from ..binding import Binding
 from ..functions.kernel_functions import KernelFunctions, literal
 from .epilogue import RESULT, Chain
@@ -30,7 +29,8 @@ class Stores:
     @property
     def uniform(self) -> bool:
         """Whether the epilogue does not depend on the position in the output."""
-        return not self._op.early_outputs and all(map(is_literal, self._op.epilogue_inputs))
+        numbers = all(tensor.number is not None for tensor in self._op.epilogue_inputs)
+        return numbers and not self._op.early_outputs
 
     def apply(self, ops: Sequence[Op], value: Operand) -> Statements:
         """The statements that apply elementwise operators to a value and leave the result in `v`.
@@ -148,7 +148,7 @@ class _OperandsAt:
     position: Position
 
     def read(self, tensor: Tensor) -> Expression:
-        if is_literal(tensor):
+        if tensor.number is not None:
             return self._literal(tensor)
         return self.binding.operands[tensor].broadcast(self.position, self.output.shape)
 
@@ -157,7 +157,6 @@ class _OperandsAt:
         return found.entries(index) if self.functions.lanes else found.entry(index)
 
     def _literal(self, tensor: Tensor) -> Expression:
-        assert tensor.data is not None
-        value, lanes = tensor.data.reshape(()).item(), self.functions.lanes
-        number = literal(value, self.functions.use, kernel_dtype(tensor.dtype))
+        lanes = self.functions.lanes
+        number = literal(tensor.number, self.functions.use, kernel_dtype(tensor.dtype))
         return self.functions.language.made(FLOATS, lanes, number) if lanes else number

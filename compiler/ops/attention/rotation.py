@@ -11,9 +11,9 @@ import numpy as np
 from ...ir import Array, Op, Tensor
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import rank_fits
 from ..base.launch import Launch, linear_grid, sliced_grid
 from ..base.shapes import same_as_first
-from ..elementwise.elementwise import rank_fits
 
 NAME = "tflgpu.rotate"
 

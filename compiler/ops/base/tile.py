@@ -52,6 +52,11 @@ class TileLimits:
         ]
 
 
+def epilogue_operands(op: Op) -> int:
+    """How many slices an epilogue reads for each one that it stores."""
+    return sum(tensor.number is None for tensor in op.epilogue_inputs)
+
+
 @dataclass(frozen=True)
 class Area:
     """The output of a kernel, which work-items compute tile by tile."""

@@ -13,12 +13,12 @@ from ...ir import Op, Shape
 from ...target import Target
 from ..base.cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads
 from ..base.definition import Implementation, TiledImplementation, define
+from ..base.images import flattens, one_column
 from ..base.launch import Launch
 from ..base.storage import LINEAR, slice_count
-from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
-from ..elementwise.elementwise import epilogue_operands, flattens, one_column
 from ..layers import shared_sums
 from ..layers.byte_products import WORD, byte_products, multiplies_bytes, words_in_rows
 from ..layers.split_sums import split_sums, splits

@@ -13,9 +13,8 @@ from ...target import Target
 from ..base.cost import LANES
 from ..base.launch import Launch
 from ..base.storage import slice_count
-from ..base.tile import Area, TileShape, choose_tile
+from ..base.tile import Area, TileShape, choose_tile, epilogue_operands
 from ..base.window import Window
-from ..elementwise.elementwise import epilogue_operands
 from ..layers.weights import bias_slices
 
 THIN = 4  # Output channels are few if they fill at most one in this many lanes of a slice.

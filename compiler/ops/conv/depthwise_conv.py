@@ -11,12 +11,12 @@ from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.cost import ADDRESS, BESIDES, Step, Work, stored_registers
 from ..base.definition import Implementation, TiledImplementation, define
+from ..base.images import one_column
 from ..base.launch import Grid, Launch
 from ..base.storage import slice_count
-from ..base.tile import Area, TileLimits, TileShape, choose_tile
+from ..base.tile import Area, TileLimits, TileShape, choose_tile, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
-from ..elementwise.elementwise import epilogue_operands, one_column
 from ..layers.weights import bias_slices, check_bias, constant_weights
 from . import depthwise_pairs
 from .conv import window

@@ -15,10 +15,9 @@ from ..base.cost import MASKED_SLICES
 from ..base.definition import TiledImplementation, define
 from ..base.launch import Constant, Grid, Launch
 from ..base.storage import slice_count
-from ..base.tile import Area, TileShape, choose_tile
+from ..base.tile import Area, TileShape, choose_tile, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
-from ..elementwise.elementwise import epilogue_operands
 from ..layers.weights import bias_slices, check_bias, constant_weights, pack_weights
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
 

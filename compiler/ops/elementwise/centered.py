@@ -18,13 +18,14 @@ import numpy as np
 from ...ir import Op
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import flattens, rank_fits
 from ..base.launch import Launch, linear_launch, sliced_grid
 from ..base.shapes import same_as_first
 from ..base.storage import ANY, LINEAR, SLICED, element_dtype
 from ..base.traits import Range, Traits
 from ..layers.byte_products import WORD
 from . import numpy_functions
-from .elementwise import Formula, flattens, rank_fits
+from .elementwise import Formula
 
 TO_CENTERED = "tflgpu.to_centered"
 FROM_CENTERED = "tflgpu.from_centered"

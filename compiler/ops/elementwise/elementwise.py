@@ -17,10 +17,11 @@ from ...ir import Array, Op, Shape, Tensor
 from ...target import Target
 from ...tflite_schema import OWN_PREFIX
 from ..base.definition import Implementation, define, row_major
+from ..base.images import flattens, rank_fits
 from ..base.launch import Launch, linear_grid, sliced_grid
 from ..base.row_slices import no_long_rows, no_row_slices
 from ..base.shapes import broadcast_shapes, same_as_first
-from ..base.storage import FLOATS, bhwc, kernel_dtype, slice_count
+from ..base.storage import FLOATS, kernel_dtype, slice_count
 from ..base.traits import Permutable, RangeOf, Traits
 from . import numpy_functions
 
@@ -140,37 +141,6 @@ def tables_of(op: Op) -> set[Tensor]:
         for inner in op.ops
         if inner.name in ELEMENTWISE and ELEMENTWISE[inner.name].table
     }
-
-
-def is_literal(tensor: Tensor) -> bool:
-    """Whether a tensor is a constant that is written into the source as a number."""
-    return tensor.data is not None and tensor.elements == 1
-
-
-def epilogue_operands(op: Op) -> int:
-    """How many slices an epilogue reads for each one that it stores."""
-    return sum(not is_literal(tensor) for tensor in op.epilogue_inputs)
-
-
-def rank_fits(op: Op, target: Target) -> str | None:
-    """Sliced storage has only a batch, a height, a width and channels."""
-    ranks = [len(tensor.shape) for tensor in (*op.reads, *op.outputs)]
-    return f"rank {max(ranks)} is above 4" if max(ranks) > 4 else None
-
-
-def flattens(op: Op, operands: Sequence[Tensor] | None = None) -> bool:
-    """Whether height and width can be one axis, as no operand broadcasts over just one of them.
-
-    The operands are all that it reads, unless they are given.
-    """
-    _, rows, columns, _ = bhwc(op.output.shape)
-    images = [bhwc(tensor.shape)[1:3] for tensor in (op.reads if operands is None else operands)]
-    return all(image in ((rows, columns), (1, 1)) for image in images)
-
-
-def one_column(op: Op) -> bool:
-    """Whether all images have one column, which can then be one row."""
-    return all(bhwc(tensor.shape)[2] == 1 for tensor in (*op.reads, op.output))
 
 
 def _sliced(op: Op, target: Target) -> Launch:

@@ -20,10 +20,10 @@ import numpy as np
 
 from ...ir import Array, Op, Tensor
 from ...target import Target
+from ..base.images import flattens, one_column
 from ..base.launch import Launch
 from ..base.tile import Area, TileLimits, TileShape, choose_tile
 from ..base.window import Window
-from ..elementwise.elementwise import flattens, one_column
 from .weights import bias_slices, in_blocks, layers_of, ohwi
 
 WORD = 4  # Products of bytes that are added at once.

@@ -15,11 +15,11 @@ from ...ir import Op
 from ...target import Target
 from ..base.cost import MASKED_SLICES, Loads
 from ..base.definition import window_of
+from ..base.images import flattens
 from ..base.launch import Launch
 from ..base.storage import bhwc
-from ..base.tile import Area, Tile, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileShape, choose_tile, epilogue_operands
 from ..base.window import Window
-from ..elementwise.elementwise import epilogue_operands, flattens
 from ..reduce.lines import SEATS
 from .weights import bias_slices, ohwi, pack_weights
 

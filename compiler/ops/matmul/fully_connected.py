@@ -18,11 +18,11 @@ from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.cost import IN_ROWS
 from ..base.definition import Implementation, TiledImplementation, define
+from ..base.images import flattens
 from ..base.launch import Constant, Launch
 from ..base.storage import LINEAR
-from ..base.tile import Area, TileShape, choose_tile
+from ..base.tile import Area, TileShape, choose_tile, epilogue_operands
 from ..base.traits import Traits, Weights
-from ..elementwise.elementwise import epilogue_operands, flattens
 from ..layers import shared_sums
 from ..layers.byte_products import byte_products, multiplies_bytes, words_in_rows
 from ..layers.split_sums import split_sums, splits

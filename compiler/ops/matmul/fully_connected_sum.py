@@ -9,9 +9,9 @@ import numpy as np
 from ...ir import Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define
+from ..base.images import rank_fits
 from ..base.launch import Launch
 from ..base.storage import LINEAR, bhwc, slice_count
-from ..elementwise.elementwise import rank_fits
 from ..layers.weights import bias_slices, ohwi, pack_weights
 
 NAME = "tflgpu.fully_connected_sum"

@@ -11,12 +11,12 @@ import numpy as np
 from ...ir import Op, Shape, Tensor
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import rank_fits
 from ..base.launch import Launch, linear_grid, sliced_grid
 from ..base.shapes import normalize_axis
 from ..base.storage import ANY, bhwc, lane_of
 from ..base.traits import Permutable, Traits, among_operands
 from ..base.view import row_major_view, sliced_view
-from ..elementwise.elementwise import rank_fits
 from .affine_moves import Axis, Move
 from .move import define_move
 

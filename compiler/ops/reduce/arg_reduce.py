@@ -8,10 +8,10 @@ import numpy as np
 from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import rank_fits
 from ..base.launch import Launch, linear_launch
 from ..base.shapes import second_operand_axis
 from ..base.storage import ANY, FLOATS, LINEAR
-from ..elementwise.elementwise import rank_fits
 from .lines import LONG
 
 

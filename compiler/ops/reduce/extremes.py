@@ -17,10 +17,11 @@ import numpy as np
 from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import flattens, rank_fits
 from ..base.launch import Launch
 from ..base.storage import bhwc, bhwc_axes
 from ..elementwise import numpy_functions
-from ..elementwise.elementwise import Formula, flattens, rank_fits
+from ..elementwise.elementwise import Formula
 from ..elementwise.rounding import range_scale, range_step, range_zero
 from .lines import (
     LARGEST,

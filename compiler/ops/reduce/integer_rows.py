@@ -27,11 +27,11 @@ import numpy as np
 from ...ir import Array, Op
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import rank_fits
 from ..base.launch import Launch, linear_grid
 from ..base.shapes import same_as_first
 from ..base.storage import LINEAR, bhwc
 from ..base.traits import Traits, by_attributes
-from ..elementwise.elementwise import rank_fits
 
 MOST_NORMALIZED = 65535  # The longest row that is normalized: its sums fit in 32 bits.
 

@@ -18,11 +18,11 @@ import numpy as np
 from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import flattens
 from ..base.launch import Launch, linear_grid
 from ..base.row_slices import no_row_slices, no_whole_rows
 from ..base.shapes import same_as_first
 from ..base.storage import bhwc, slice_count
-from ..elementwise.elementwise import flattens
 from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, merged, too_few_parts
 
 NAME = "tflgpu.normalization"

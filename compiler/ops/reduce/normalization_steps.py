@@ -12,10 +12,10 @@ from dataclasses import replace
 from ...ir import Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define
+from ..base.images import flattens
 from ..base.launch import Launch
 from ..base.shapes import same_as_first
 from ..base.storage import slice_count
-from ..elementwise.elementwise import flattens
 from .lines import SUM, seats, slice_group_size
 from .normalization import pixel_groups
 

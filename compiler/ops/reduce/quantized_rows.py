@@ -16,10 +16,11 @@ import numpy as np
 from ...ir import Op
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import flattens, rank_fits
 from ..base.launch import Launch
 from ..base.shapes import as_inferred
 from ..base.storage import slice_count
-from ..elementwise.elementwise import ELEMENTWISE, flattens, rank_fits
+from ..elementwise.elementwise import ELEMENTWISE
 from . import normalization
 from .extremes import FOLDS, FORMULAS, ROW_SCALES
 from .lines import SQUARES, SUM, Lines, axes_of_rows

@@ -7,12 +7,12 @@ import numpy as np
 from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
+from ..base.images import flattens, rank_fits
 from ..base.launch import Launch
 from ..base.row_slices import no_long_rows
 from ..base.shapes import normalize_axis
 from ..base.storage import bhwc_axes
 from ..base.traits import Permutable, Traits
-from ..elementwise.elementwise import flattens, rank_fits
 from .lines import LARGEST, SUM, Lines, group_size, too_few_parts
 
 

@@ -7,7 +7,7 @@ becomes   y = tflgpu.look_up(x, products)
 import numpy as np
 
 from ...ir import Graph, Op, constant
-from ...ops.elementwise.elementwise import ELEMENTWISE, is_literal
+from ...ops.elementwise.elementwise import ELEMENTWISE
 from ..rewrite import rewrite
 
 # The elementwise operators whose results are whole numbers, which tables have as bytes.
@@ -21,7 +21,7 @@ def fold_into_table(graph: Graph, look_up: Op, op: Op) -> str | None:
     arrays = []
     for place, tensor in enumerate(op.reads):
         is_table = ELEMENTWISE[op.name].table and place == 1
-        if tensor not in known and not is_literal(tensor) and not is_table:
+        if tensor not in known and tensor.number is None and not is_table:
             return f"it also reads {tensor.name}"
         arrays.append(known[tensor] if tensor in known else op.constant(place))
     if op.output.shape != x.shape:

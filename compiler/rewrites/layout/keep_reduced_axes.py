@@ -8,7 +8,7 @@ PyTorch's converter writes the statistics of a normalization this way.
 
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
-from ...ops.elementwise.elementwise import ELEMENTWISE, is_literal
+from ...ops.elementwise.elementwise import ELEMENTWISE
 from ...ops.reduce.reduce import REDUCTIONS, kept_shape
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
@@ -52,7 +52,7 @@ def _until_reshaped(graph: Graph, reduction: Op) -> tuple[list[Op], list[Op]] | 
         if not (reduces or computes) or op.epilogue or graph.is_output(op.output):
             return None
         found[op] = None
-        before = [] if reduces else [t for t in op.inputs if t is not None and not is_literal(t)]
+        before = [] if reduces else [t for t in op.inputs if t is not None and t.number is None]
         for tensor in before:
             producer = graph.producer(tensor)
             if producer is None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from ...ir import Array, Graph, Op, Shape, Tensor
 from ...ops.attention.attention import Heads
-from ...ops.elementwise.elementwise import is_literal
 from ..decompose.decomposition import Decomposition
 from .moved_elements import sources
 
@@ -125,12 +124,6 @@ class Mask:
     choices: tuple[float, float] | None = None
 
 
-def number(tensor: Tensor) -> float:
-    """The constant that a tensor of one element is."""
-    assert tensor.data is not None
-    return float(tensor.data.reshape(()))
-
-
 def hiding(op: Op, fill: Tensor, *, kept: bool) -> Mask | None:
     """The mask that hides the scores that a SELECT replaces; None if adding does not hide them.
 
@@ -138,7 +131,7 @@ def hiding(op: Op, fill: Tensor, *, kept: bool) -> Mask | None:
     """
     condition = op.operand(0)
     by_rows = op.name == "SELECT" and len(condition.shape) < len(op.output.shape)
-    low = number(fill) if is_literal(fill) else 0.0
+    low = fill.number or 0.0
     if by_rows or not low <= SWALLOWS:
         return None
     return Mask(condition, (0.0, low) if kept else (low, 0.0))

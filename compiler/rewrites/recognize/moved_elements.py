@@ -7,7 +7,6 @@ import numpy as np
 
 from ...ir import Array, Graph, Op, Tensor
 from ...ops import OPS, RESHAPES
-from ...ops.elementwise.elementwise import is_literal
 from ...ops.move.slice import SLICES
 
 # Operators each of whose results is an element of their first operand.
@@ -29,10 +28,8 @@ def sources(graph: Graph, tensor: Tensor) -> Iterator[tuple[Tensor, Array, float
         if op is None or op.epilogue or len(op.outputs) != 1:
             return
         source = op.operand(0)
-        if op.name == "MUL" and is_literal(op.operand(1)) and source.shape == tensor.shape:
-            data = op.operand(1).data
-            assert data is not None
-            factor *= float(data.reshape(()))
+        if op.name == "MUL" and op.operand(1).number is not None and source.shape == tensor.shape:
+            factor *= op.operand(1).number
         elif op.name in MOVES and source.elements <= LARGEST:
             places = moved(op, np.arange(source.elements)).reshape(-1)[places]
         else:

@@ -118,8 +118,8 @@ def _polynomial(op: Op, known: Mapping[Tensor, Polynomial]) -> Polynomial | None
 
 
 def _operand(tensor: Tensor, known: Mapping[Tensor, Polynomial]) -> Polynomial | None:
-    if tensor.data is not None and tensor.elements == 1 and tensor.dtype == "float32":
-        return {(): float(tensor.data.reshape(()))}
+    if tensor.number is not None and tensor.dtype == "float32":
+        return {(): tensor.number}
     return known.get(tensor)
 
 

@@ -27,7 +27,6 @@ import numpy as np
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import RESHAPES
 from ...ops.attention.attention import NAME, unsuited
-from ...ops.elementwise.elementwise import is_literal
 from ...ops.reduce.softmax import softmax_axis
 from ...target import Target
 from ..decompose.decomposition import Decomposition
@@ -37,7 +36,6 @@ from .attention_operands import (
     Operand,
     four_axes,
     hiding,
-    number,
     operand_of,
     part_of,
     sum_of_masks,
@@ -113,8 +111,8 @@ def _scores(graph: Graph, second: Op) -> Scores | None:
             pass
         elif not normalized:
             return None
-        elif op.name in ("MUL", "DIV") and is_literal(op.operand(1)):
-            factor = number(op.operand(1))
+        elif op.name in ("MUL", "DIV") and op.operand(1).number is not None:
+            factor = op.operand(1).number
             scale *= factor if op.name == "MUL" else 1 / factor
         elif op.name in ("ADD", "MUL", "SELECT", "SELECT_V2"):
             *condition, one, two = (each for each in op.inputs if each is not None)

@@ -171,9 +171,9 @@ def _statistics(
     epsilon = 0.0
     if step is not None and step.name == "ADD":
         other = step.operand(1 if step.operand(0) is variance.output else 0)
-        if other.data is None or other.elements != 1:
+        if other.number is None:
             return "the epsilon added to the variance is not a scalar constant"
-        epsilon = float(other.data.reshape(()))
+        epsilon = float(other.number)
         ops.add(step)
         step = graph.only_reader(step.output)
     if step is None or step.output.shape != kept or not _takes_root(step):
@@ -206,8 +206,8 @@ def _opens(op: Op, statistics: Statistics) -> bool:
 def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics) -> list[Term]:
     """A tensor as a sum of products, expanding the operators in `opened`."""
     op = graph.producer(tensor)
-    if tensor.data is not None and tensor.elements == 1 and abs(tensor.data.reshape(())) in (0, 1):
-        sign = int(tensor.data.reshape(()))
+    if tensor.number in (-1, 0, 1):
+        sign = int(tensor.number)
         return [(sign, ())] * abs(sign)
     if op is None or op not in opened:
         return [(1, (tensor,))]

@@ -17,7 +17,6 @@ from ...ir import Graph, Op, Tensor
 from ...ops.attention.rotation import NAME
 from ...ops.base.shapes import normalize_axis
 from ...ops.base.storage import FLOATS
-from ...ops.elementwise.elementwise import is_literal
 from ...ops.move.slice import SLICES
 from ...target import Target
 from ..decompose.decomposition import Decomposition
@@ -106,8 +105,8 @@ def _exchanged(graph: Graph, op: Op | None) -> _Half | None:
     negated, first = graph.producer(op.operand(0)), _half(graph, op.operand(1))
     if negated is None or first is None or first.number:
         return None
-    minus = negated.name == "MUL" and is_literal(negated.operand(1))
-    if negated.name != "NEG" and not (minus and float(negated.constant(1).reshape(())) == -1):
+    minus = negated.name == "MUL" and negated.operand(1).number == -1
+    if negated.name != "NEG" and not minus:
         return None
     second = _half(graph, negated.operand(0))
     if second is None or second.number != 1 or second.x is not first.x:
