@@ -36,12 +36,30 @@ def with_state(model: Model, signature: str, arrays: Mapping[str, Array]) -> dic
     `arrays` has those that are given; the names of what is returned are LiteRT's. ModelError if the
     model cannot be read.
     """
-    graph = _read(model, signature, arrays)
-    theirs = names_in(graph, signature, "inputs")
+    return _in_its_names(_read(model, signature, arrays), signature, arrays)
+
+
+def _in_its_names(graph: Graph, signature: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    theirs = _names_in(graph, signature, "inputs")
     return {theirs.get(name, name): array for name, array in _with_state(graph, arrays).items()}
 
 
-def names_in(graph: Graph, signature: str, kind: Literal["inputs", "outputs"]) -> dict[str, str]:
+def litert_outputs(
+    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
+) -> Mapping[str, Output]:
+    """LiteRT's outputs, by the compiler's names for them; a signature may omit some (ModelError).
+
+    What the model keeps starts with zeros.
+    """
+    graph = _read(model, signature, arrays)
+    found = run_apart(model, _in_its_names(graph, signature, arrays), signature, kernels)
+    if not signature:
+        return dict(zip(graph.output_names, found, strict=True))
+    ours = {theirs: name for name, theirs in _names_in(graph, signature, "outputs").items()}
+    return {ours.get(info.name, info.name): (info, value) for info, value in found}
+
+
+def _names_in(graph: Graph, signature: str, kind: Literal["inputs", "outputs"]) -> dict[str, str]:
     """A signature's names, which LiteRT uses, by the compiler's, of which none is empty."""
     names: dict[str, list[str]] = {}
     for each in graph.signatures if signature else ():

@@ -5,22 +5,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ... import runtime
-from ...runtime.litert.module import KernelSet
 from ...runtime.plan.records import TensorInfo
 from .. import pipeline
 from ..devices.attached import attached_device
 from ..emit.tensors import inputs
 from ..events import describe
 from ..frontend.model_file import Model
-from ..frontend.reader import read
 from ..ir import Array, Graph
-from ..litert.child import run_apart
 from ..litert.variations import (
     every_tensor,
     kept_outputs,
-    names_in,
+    litert_outputs,
     with_other_last_bits,
-    with_state,
 )
 from ..options import Options
 from ..resized_model import fitted_model, read_resized
@@ -29,7 +25,7 @@ from ..rewrites.pass_manager import PassManager
 from ..scratch import scratch_folder
 from ..telling import Progress, silent
 from .comparison import Comparison
-from .nearest import Asked, Result, against_litert, usual_kernels
+from .nearest import Result, against_litert, usual_kernels
 
 # Returns the arrays for a model's inputs, by name.
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
@@ -105,22 +101,6 @@ def _inputs(model: Model, options: Options) -> tuple[TensorInfo, ...]:
     graph = read_resized(model, options, pipeline.target_of(options))
     keep_state(graph, options.keep)
     return inputs(graph)
-
-
-def litert_outputs(
-    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
-) -> Asked:
-    """LiteRT's outputs, by the compiler's names for them; a signature may omit some (ModelError).
-
-    What the model keeps starts with zeros.
-    """
-    whole = with_state(model, signature, arrays)
-    found = run_apart(model, whole, signature, kernels)
-    graph = read(model, signature=signature or None)
-    if not signature:
-        return dict(zip(graph.output_names, found, strict=True))
-    ours = {theirs: name for name, theirs in names_in(graph, signature, "outputs").items()}
-    return {ours.get(info.name, info.name): (info, value) for info, value in found}
 
 
 def _layers(session: runtime.Session) -> Iterator[Result]:

@@ -23,9 +23,9 @@ from ...emit.edits import Edited, apply_edits
 from ...emit.folder import pack
 from ...frontend.model_file import Model
 from ...ir import Array
+from ...litert.variations import litert_outputs
 from ...side_file import read_text
 from ...trial_input import random_input
-from ..compare import litert_outputs
 from ..comparison import Comparison, compare
 from .launches import ORIGINAL, LaunchTrial, try_launches
 

@@ -6,8 +6,7 @@ from graphs.signatures import two_signatures
 
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Array, Quantization
-from tflgpu.compiler.litert.variations import with_other_last_bits
-from tflgpu.compiler.tools.compare import litert_outputs
+from tflgpu.compiler.litert.variations import litert_outputs, with_other_last_bits
 
 ULP = float(np.float32(2**-23))
 ROUNDED = np.array([[0.1, -0.7, 1.3]], np.float32)
