@@ -25,8 +25,9 @@ from ..errors import OptionError
 from ..frontend.model_file import Identity, Model
 from ..ir import FusedOp, Graph, Op, Origin, Tensor, copies
 from ..ops import Implementation
+from ..ops.base.choose_tile import TileLimits
 from ..ops.base.launch import WorkGroup
-from ..ops.base.tile import Tile, TileLimits, TileShape
+from ..ops.base.tile import Tile, TileShape
 from ..options import Options
 from ..rewrites.pass_manager import PassManager
 from ..scratch import scratch_folder

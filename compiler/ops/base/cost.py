@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...target import Target
+from .tile import Area, Tile
 
 BESIDES = 12  # Registers for addresses and counters.
 ADDRESS = 2  # Registers of an address, of 64 bits.
@@ -53,11 +54,8 @@ class Work(Protocol):
         """Whether they multiply and add in half precision on GPUs."""
         return target.half_arithmetic
 
-    def step(
-        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
-    ) -> Step:
-        """What a work-item with such a tile does; `ragged` says that the last one of a row reaches
-        beyond its end, `operands` how many slices the epilogue reads for each one it stores.
+    def step(self, tile: Tile, area: Area, target: Target) -> Step:
+        """What a work-item with such a tile of an area does.
 
         Fewer work-items than a device needs leave it idle, and partial tiles at the edges cost as
         much as whole ones, which `choose_tile` accounts for.
@@ -83,32 +81,30 @@ class Loads:
     def in_half(self, target: Target) -> bool:
         return target.half_arithmetic and not target.on_processor and not self.by_lane
 
-    def step(
-        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
-    ) -> Step:
+    def step(self, tile: Tile, area: Area, target: Target) -> Step:
         """A step of the inner loop. In half precision a slice takes half as many registers if
         halves are paired, and a load gives two slices of weights.
         """
         device, half = target.device, self.in_half(target)
-        weights, lanes = blocks * sums, device.slice_width
-        products = pixels * weights
+        pixels, weights, lanes = tile.pixels, tile.slices * tile.sums, device.slice_width
+        products = tile.accumulators
         if device.kind == "processor":
             cost = products + 0.5 * (pixels + weights) + 1
             return Step(products, pixels + weights, cost, 0, 0)
         loaded = weights + (pixels if self.by_lane else pixels / lanes)
         ahead = device.loads_ahead and not self.addresses
-        at_once = pixels if blocks > 1 or ahead else 1
+        at_once = pixels if tile.slices > 1 or ahead else 1
         held = weights + 1 if self.by_lane else lanes + at_once
         starts = 1 if self.shifted else pixels
-        addresses = max(self.addresses * pixels, ADDRESS * starts if ragged else 0)
+        addresses = max(self.addresses * pixels, ADDRESS * starts if area.ragged(tile) else 0)
         if half:
             loaded -= weights / 2
             if self.pixel_pairs and pixels % 2 == 0 and "pairs" in target.language.elements:
                 loaded -= pixels / lanes / 2
-            held += lanes * (blocks - 1) + self.gated
+            held += lanes * (tile.slices - 1) + self.gated
         wide = lanes // 2 if half and device.paired_halves else lanes
         multiplying = wide * (products + held) + addresses + BESIDES
-        registers = max(multiplying, stored_registers(products, wide, operands, target))
+        registers = max(multiplying, stored_registers(products, wide, area.operands, target))
         cost = products + device.load_cost * loaded + 1
         return Step(products, loaded, cost, registers, device.registers)
 

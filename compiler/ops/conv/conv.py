@@ -11,12 +11,13 @@ from math import prod
 
 from ...ir import Op, Shape
 from ...target import Target
+from ..base.choose_tile import TileLimits, choose_tile
 from ..base.cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.images import flattens, one_column
 from ..base.launch import Launch
 from ..base.storage import LINEAR, slice_count
-from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile, epilogue_operands
+from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
 from ..layers import shared_sums

@@ -10,10 +10,11 @@ import numpy as np
 
 from ...ir import Op
 from ...target import Target
+from ..base.choose_tile import choose_tile
 from ..base.cost import LANES
 from ..base.launch import Launch
 from ..base.storage import slice_count
-from ..base.tile import Area, TileShape, choose_tile, epilogue_operands
+from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.window import Window
 from ..layers.weights import bias_slices
 

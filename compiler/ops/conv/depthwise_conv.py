@@ -9,12 +9,13 @@ import numpy as np
 
 from ...ir import Array, Op, Shape
 from ...target import Target
+from ..base.choose_tile import TileLimits, choose_tile
 from ..base.cost import ADDRESS, BESIDES, Step, Work, stored_registers
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.images import one_column
 from ..base.launch import Grid, Launch
 from ..base.storage import slice_count
-from ..base.tile import Area, TileLimits, TileShape, choose_tile, epilogue_operands
+from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
 from ..layers.weights import bias_slices, check_bias, constant_weights
@@ -42,21 +43,19 @@ class SingleColumn(Work):
 
     window: Window
 
-    def step(
-        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
-    ) -> Step:
+    def step(self, tile: Tile, area: Area, target: Target) -> Step:
         """Weights of a column of the window are held, a pixel and the next one, and where operands
         of the epilogue lie, which is not where the result does.
         """
-        window, device = self.window, target.device
+        window, device, pixels = self.window, target.device, tile.pixels
         rows = (pixels - 1) * window.stride_y + (window.height - 1) * window.dilation_y + 1
         products = pixels * window.height * window.width
         loads = window.width * (rows + window.height) + 1
         paired = self.in_half(target) and device.paired_halves
         wide = target.lanes // 2 if paired else target.lanes
-        addresses = ADDRESS * ((pixels if ragged else 0) + (operands > 0))
+        addresses = ADDRESS * ((pixels if area.ragged(tile) else 0) + (area.operands > 0))
         multiplying = wide * (pixels + window.height + 2) + addresses + BESIDES
-        registers = max(multiplying, stored_registers(pixels, wide, operands, target))
+        registers = max(multiplying, stored_registers(pixels, wide, area.operands, target))
         cost = products + device.load_cost * (loads + pixels)
         return Step(products, loads, cost, registers, device.registers)
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from ...ir import Array, Op
 from ...target import Target
+from ..base.choose_tile import TileLimits, choose_tile
 from ..base.cost import BESIDES, Step, Work
 from ..base.launch import Launch
 from ..base.storage import HALF_LANE, lane_of, slice_count
-from ..base.tile import Area, TileLimits, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileShape
 from ..base.window import Window
 from ..layers.weights import bias_slices
 
@@ -28,20 +29,18 @@ class PairedColumns(Work):
 
     window: Window
 
-    def step(
-        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
-    ) -> Step:
+    def step(self, tile: Tile, area: Area, target: Target) -> Step:
         """Weights stay packed, two halves a register, and so does what is loaded."""
         window, lanes = self.window, target.lanes
         taps = window.height * window.width
         behind = (window.height - 1) // window.stride_y
-        rows = pixels + behind
+        rows = tile.pixels + behind
         seen = len(range(-window.left // 2 * 2, window.stride_x + window.width - window.left, 2))
         products = rows * COLUMNS * taps
         loads = rows * window.stride_y * seen + (taps + 2) // 2
         kept = behind * COLUMNS * (lanes // 2 if target.device.paired_halves else lanes)
         registers = kept + (1 + taps) * lanes // 2 + seen * lanes + BESIDES
-        cost = products + target.device.load_cost * (loads + pixels)
+        cost = products + target.device.load_cost * (loads + tile.pixels)
         return Step(products, loads, cost, registers, target.device.registers)
 
 
@@ -53,7 +52,7 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
         return "its input is not stored in half precision"
     if window.dilation_x > 1 or window.dilation_y > 1:
         return "the pixels that two columns see are not neighbours"
-    if PairedColumns(window).step(1, 1, 1, target, False).spills:
+    if PairedColumns(window).step(Tile(1, 1), Area(1, 1), target).spills:
         return "its weights and sums would take too many registers"
     return None
 

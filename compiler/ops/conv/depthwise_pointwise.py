@@ -11,11 +11,12 @@ from typing import Any
 
 from ...ir import Op
 from ...target import Target
+from ..base.choose_tile import TileLimits, choose_tile
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.launch import Launch
 from ..base.shapes import as_inferred
 from ..base.storage import slice_count
-from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileShape
 from ..layers.weights import bias_slices, pack_weights
 from . import conv, depthwise_conv
 

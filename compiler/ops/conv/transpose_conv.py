@@ -11,11 +11,12 @@ import numpy as np
 
 from ...ir import Op, Shape, Tensor
 from ...target import Target
+from ..base.choose_tile import choose_tile
 from ..base.cost import MASKED_SLICES
 from ..base.definition import TiledImplementation, define
 from ..base.launch import Constant, Grid, Launch
 from ..base.storage import slice_count
-from ..base.tile import Area, TileShape, choose_tile, epilogue_operands
+from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
 from ..layers.weights import bias_slices, check_bias, constant_weights, pack_weights

@@ -32,11 +32,12 @@ import numpy as np
 
 from ...ir import Array, Op, Shape
 from ...target import Target
+from ..base.choose_tile import choose_tile
 from ..base.cost import IN_ROWS
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.launch import Launch
 from ..base.storage import slice_count
-from ..base.tile import Area, Tile, TileShape, choose_tile
+from ..base.tile import Area, Tile, TileShape
 from ..base.window import Window
 from ..layers.weights import bias_slices, pack_weights
 

@@ -20,9 +20,10 @@ import numpy as np
 
 from ...ir import Array, Op, Tensor
 from ...target import Target
+from ..base.choose_tile import TileLimits, choose_tile
 from ..base.images import flattens, one_column
 from ..base.launch import Launch
-from ..base.tile import Area, TileLimits, TileShape, choose_tile
+from ..base.tile import Area, TileShape
 from ..base.window import Window
 from .weights import bias_slices, in_blocks, layers_of, ohwi
 

@@ -13,12 +13,13 @@ from math import prod
 
 from ...ir import Op
 from ...target import Target
+from ..base.choose_tile import choose_tile
 from ..base.cost import MASKED_SLICES, Loads
 from ..base.definition import window_of
 from ..base.images import flattens
 from ..base.launch import Launch
 from ..base.storage import bhwc
-from ..base.tile import Area, Tile, TileShape, choose_tile, epilogue_operands
+from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.window import Window
 from ..reduce.lines import SEATS
 from .weights import bias_slices, ohwi, pack_weights

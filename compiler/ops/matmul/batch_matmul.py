@@ -7,6 +7,7 @@ import numpy as np
 
 from ...ir import Array, Op, Shape
 from ...target import Target
+from ..base.choose_tile import TileLimits, choose_tile
 from ..base.cost import LANES
 from ..base.definition import TiledImplementation, define, row_major
 from ..base.images import rank_fits
@@ -14,7 +15,7 @@ from ..base.launch import Launch
 from ..base.row_slices import no_row_slices
 from ..base.shapes import broadcast
 from ..base.storage import LINEAR, bhwc, slice_count
-from ..base.tile import Area, Tile, TileLimits, TileShape, choose_tile, epilogue_operands
+from ..base.tile import Area, Tile, TileShape, epilogue_operands
 
 COLUMNS = 4  # Adjacent columns of the result that a work-item computes.
 

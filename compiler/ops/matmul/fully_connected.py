@@ -16,12 +16,13 @@ import numpy as np
 
 from ...ir import Array, Op, Shape
 from ...target import Target
+from ..base.choose_tile import choose_tile
 from ..base.cost import IN_ROWS
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.images import flattens
 from ..base.launch import Constant, Launch
 from ..base.storage import LINEAR
-from ..base.tile import Area, TileShape, choose_tile, epilogue_operands
+from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..layers import shared_sums
 from ..layers.byte_products import byte_products, multiplies_bytes, words_in_rows

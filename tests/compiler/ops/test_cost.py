@@ -11,8 +11,9 @@ from graphs import Model, call, model, w, x
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ops.base.choose_tile import choose_tile
 from tflgpu.compiler.ops.base.cost import IN_ROWS, LANES, WHOLE_SLICES, Loads, Work
-from tflgpu.compiler.ops.base.tile import Area, Tile, choose_tile
+from tflgpu.compiler.ops.base.tile import Area, Tile
 from tflgpu.compiler.ops.base.window import Window
 from tflgpu.compiler.ops.conv.depthwise_conv import SingleColumn
 from tflgpu.compiler.target import Target
@@ -63,8 +64,9 @@ def test_tiles_fit_in_registers(name: str, work: Loads, precision: str) -> None:
     device = profile(name)
     target = Target(device, precision=precision)
     for columns, slices in SIZES:
-        tile = choose_tile(Area(columns, 1, slices=slices), target, work=work)
-        step = work.step(tile.pixels, tile.slices, 1, target, columns % tile.pixels > 0)
+        area = Area(columns, 1, slices=slices)
+        tile = choose_tile(area, target, work=work)
+        step = work.step(tile, area, target)
         assert step.registers <= device.registers
         assert f"{step.registers} of {device.registers} registers" in tile.explanation
 
@@ -72,13 +74,15 @@ def test_tiles_fit_in_registers(name: str, work: Loads, precision: str) -> None:
 @pytest.mark.parametrize("pixels", NVIDIA_REGISTERS)
 def test_pixels_that_are_loaded_ahead_hold_registers(pixels: int) -> None:
     fewest, most = NVIDIA_REGISTERS[pixels]
-    assert fewest <= IN_ROWS.step(pixels, 1, 1, Target(profile("nvidia")), False).registers <= most
+    step = IN_ROWS.step(Tile(pixels, 1), Area(pixels, 1), Target(profile("nvidia")))
+    assert fewest <= step.registers <= most
 
 
 @pytest.mark.parametrize("kernel", MALI_SPILLS)
 def test_operands_of_epilogues_hold_registers(kernel: tuple[Work, int, int]) -> None:
     work, pixels, operands = kernel
-    step = work.step(pixels, 1, 1, Target(profile("mali")), False, operands)
+    area = Area(pixels, 1, operands=operands)
+    step = work.step(Tile(pixels, 1), area, Target(profile("mali")))
     assert step.spills == MALI_SPILLS[kernel]
 
 
@@ -109,8 +113,8 @@ def test_a_tile_of_a_table_is_taken_as_it_is() -> None:
 def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
     """196 pixels are 24.5 tiles of 8, whose addresses would take the registers of four slices."""
     target = Target(profile("mali"))
-    assert WHOLE_SLICES.step(8, 1, 1, target, True).spills
-    assert not WHOLE_SLICES.step(8, 1, 1, target, False).spills
+    assert WHOLE_SLICES.step(Tile(8, 1), Area(14 * 14, 1), target).spills
+    assert not WHOLE_SLICES.step(Tile(8, 1), Area(56 * 56, 1), target).spills
     assert choose_tile(Area(56 * 56, 1, slices=32), target) == Tile(8, 1)
     assert choose_tile(Area(14 * 14, 4, slices=128), target) == Tile(7, 1)
 
@@ -121,7 +125,7 @@ def test_tiles_of_rows_that_start_earlier_have_one_address() -> None:
     area = Area(33 * 33, 1, slices=64)
     assert choose_tile(area, mali) == Tile(5, 1)
     assert choose_tile(area, mali, work=IN_ROWS) == Tile(7, 1)
-    assert IN_ROWS.step(8, 1, 1, mali, True).spills
+    assert IN_ROWS.step(Tile(8, 1), area, mali).spills
     assert choose_tile(replace(area, slices=128), nvidia, work=IN_ROWS) == Tile(4, 2)
 
 
@@ -147,7 +151,7 @@ def test_depthwise_convolutions_load_what_a_compiler_makes_of_them() -> None:
     for (size, stride), counted in MALI_LOADS.items():
         window = Window(size, size, stride, stride, 1, 1, 1, 1, 1, 1)
         for rows, loads in enumerate(counted, 1):
-            step = SingleColumn(window).step(rows, 1, 1, target, False)
+            step = SingleColumn(window).step(Tile(rows, 1), Area(rows, 1), target)
             assert 0.75 * loads <= step.loads + rows <= loads
             costs.append(step.cost / rows)
             cycles.append(loads / rows)
