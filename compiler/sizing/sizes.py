@@ -112,6 +112,6 @@ def _explain_tile(launch: Launch, tuned: TileShape | None) -> Sequence[str]:
     tile = launch.tile
     if tile is None:
         return []
-    reason = "tuned" if (tile.pixels, tile.slices) == tuned else "smallest estimated time"
+    reason = "tuned" if tile.shape == tuned else "smallest estimated time"
     counted = [f"{tile.accumulators} accumulators", *filter(None, [tile.explanation])]
     return [f"tile {tile.pixels} x {tile.slices}: {reason}, {', '.join(counted)}"]

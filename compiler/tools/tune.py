@@ -147,7 +147,7 @@ def _tiles(subject: _Subject) -> list[TileShape | None]:
     """A kernel's tile shapes: the profile's first, then by estimate; [None] if it has no tile."""
     own = _tile(subject, None)
     # The kernel's limits may differ from the device's, so its own tile need not be among those.
-    taken = {own: (own.pixels, own.slices)} if own is not None else {}
+    taken = {own: own.shape} if own is not None else {}
     for shape in TileLimits.of(subject.target).shapes():
         tile = _tile(subject, shape)
         # A kernel replaces a shape that does not fit by its own.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ...target import Target
-from .cost import WHOLE_SLICES, Step, Work
+from .cost import WHOLE_SLICES, Work
 from .tile import Area, Tile, TileShape
 
 
@@ -53,23 +53,19 @@ def choose_tile(
     limits = TileLimits(max(limits.accumulators // area.sums, 1), limits.slices)
     widest = min(area.columns, most or area.columns)
 
-    def fits(shape: TileShape) -> bool:
-        whole = not whole_blocks or area.slices % shape[1] == 0
-        return shape[0] <= widest and shape[1] <= area.slices and whole
+    def fits(tile: Tile) -> bool:
+        whole = not whole_blocks or area.slices % tile.slices == 0
+        return tile.pixels <= widest and tile.slices <= area.slices and whole
 
-    def step_of(shape: TileShape) -> Step:
-        return work.step(Tile(*shape, area.sums), area, target)
-
-    def estimated(shape: TileShape, step: Step) -> Tile:
-        tile = Tile(*shape, area.sums)
+    def estimated(tile: Tile) -> Tile:
         items = max(prod(area.grid(tile)), 1)
         idle = max(1.0, target.device.work_items / items)
-        estimate = items * step.cost * idle
-        return replace(tile, estimate=estimate, explanation=step.explanation(items, idle))
+        estimate = items * steps[tile].cost * idle
+        return replace(tile, estimate=estimate, explanation=steps[tile].explanation(items, idle))
 
-    fitting = [shape for shape in limits.shapes() if fits(shape)]
-    if wanted in fitting:
-        return estimated(wanted, step_of(wanted))
-    steps = {shape: step_of(shape) for shape in fitting}
-    kept = [shape for shape in fitting if not steps[shape].spills] or [min(fitting, key=prod)]
-    return min((estimated(shape, steps[shape]) for shape in kept), key=lambda tile: tile.estimate)
+    tiles = [tile for shape in limits.shapes() if fits(tile := Tile(*shape, area.sums))]
+    steps = {tile: work.step(tile, area, target) for tile in tiles}
+    kept = [tile for tile in tiles if tile.shape == wanted]
+    kept = kept or [tile for tile in tiles if not steps[tile].spills]
+    kept = kept or [min(tiles, key=lambda tile: tile.accumulators)]
+    return min(map(estimated, kept), key=lambda tile: tile.estimate)

@@ -25,6 +25,10 @@ class Tile:
     explanation: str = field(default="", compare=False)
 
     @property
+    def shape(self) -> TileShape:
+        return self.pixels, self.slices
+
+    @property
     def accumulators(self) -> int:
         return self.pixels * self.slices * self.sums
 
