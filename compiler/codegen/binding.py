@@ -1,19 +1,15 @@
-"""Binding: a kernel's parameters, an accessor for each role, and its constants as one array."""
+"""Binding: a kernel's parameters, and an accessor for each role."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
-import numpy as np
-
-from ..accessors import Accessor, Buffer, Linear, Sliced, accessor
-from ..accessors.codecs import HalfNumbers, Numbers, PairedHalves, byte_table, slice_codec
-from ..ir import Op, Shape, Tensor
+from ..accessors import Accessor, accessor
+from ..accessors.codecs import byte_table
+from ..ir import Op, Tensor
 from ..ops.base.definition import Implementation
-from ..ops.base.launch import Constant, Launch
+from ..ops.base.launch import Launch
 from ..ops.base.storage import (
-    FLOAT_LANE,
-    HALF_LANE,
     SLICED,
     fits_half,
     lane_of,
@@ -25,10 +21,10 @@ from ..ops.base.view import StridedLayout
 from ..ops.buffers import joins_constants
 from ..ops.elementwise.elementwise import read_in_store, tables_of
 from ..target import Target
+from .constants import CONSTANTS, Constants
 from .functions.kernel_functions import KernelFunctions
 from .functions.use import Use
 
-CONSTANTS = "constants"
 EARLY = "early"
 
 
@@ -60,16 +56,15 @@ class Binding:
     roles: dict[str, Accessor] = field(default_factory=dict)
     # The arguments in the order of the kernel's parameters.
     arguments: list[Argument] = field(default_factory=list)
-    # The contents of the constants, one array each.
-    arrays: list[Constant] = field(default_factory=list)
-    contents: list[tuple[str, int]] = field(default_factory=list)
-    # Size of the constants so far, in slices, or in floats if the kernel computes row-major.
-    taken: int = 0
     # The accessor of each tensor the epilogue reads.
     operands: dict[Tensor, Accessor] = field(default_factory=dict)
     early: dict[Tensor, Accessor] = field(default_factory=dict)
-    halved: bool = False  # Whether the constants are stored in half precision.
-    half: bool = False  # Whether the kernel multiplies and adds in half precision.
+    constants: Constants = field(init=False)
+
+    @property
+    def half(self) -> bool:
+        """Whether the kernel multiplies and adds in half precision."""
+        return self.constants.half
 
     @property
     def sliced(self) -> bool:
@@ -83,8 +78,14 @@ class Binding:
 
     def bind(self, op: Op) -> None:
         """Bind what core and epilogue read, the constants, and what is written (Unreachable)."""
-        self.halved = halves_constants(op, self.launch, self.target)
-        self.half = computes_in_half(op, self.launch, self.implementation, self.target)
+        self.constants = Constants(
+            self.target,
+            self.sliced,
+            halves_constants(op, self.launch, self.target),
+            computes_in_half(op, self.launch, self.implementation, self.target),
+            self.launch.pairs,
+            self.used,
+        )
         # This is the order of the kernel's parameters. The constants come after the epilogue's
         # operands, because constant operands are appended to them.
         for role, tensor in self.launch.reads.items():
@@ -92,13 +93,13 @@ class Binding:
         for role, tensor in self.launch.packed.items():
             self._bind(role, tensor, self._accessor(role, tensor, SLICED))
         for role, array in self.launch.constants.items():
-            base = self._add_constant(role, array)
-            self.roles[role] = replace(self._constants(self._in_a_row(array.size)), base=base)
+            base = self.constants.add(role, array)
+            self.roles[role] = replace(self.constants.in_a_row(array.size), base=base)
         tables = tables_of(op) if self._byte_tables else set()
         for tensor in read_in_store(op):
             if not (tensor in tables and self._bind_byte_table(tensor)):
                 self._bind_operand(tensor)
-        if self.arrays:
+        if self.constants.arrays:
             self._bind_constants()
         for role, tensor in self.launch.writes.items():
             self._bind(role, tensor, self._writing(role, tensor), writes=True)
@@ -162,8 +163,8 @@ class Binding:
             return
         if tensor.data is not None and joins_constants(tensor):
             data = pack_slices(tensor.data, self.target.lanes) if self.sliced else tensor.data
-            base = self._add_constant(tensor.name, data)
-            found = self._constants(tensor.shape)
+            base = self.constants.add(tensor.name, data)
+            found = self.constants.accessor(tensor.shape)
             found = found.flattened() if self.launch.flatten else found
             self.operands[tensor] = replace(found, base=base).widened()
             return
@@ -188,59 +189,27 @@ class Binding:
     @property
     def _byte_tables(self) -> bool:
         """Whether tables are bytes among the constants, where bytes can hold them."""
-        return self.target.byte_tables and self.sliced and not self.halved
+        return self.target.byte_tables and self.sliced and not self.constants.halved
 
     def _bind_byte_table(self, tensor: Tensor) -> bool:
         """Bind a table as bytes among the constants, if it is one that bytes can hold."""
-        found = byte_table(tensor.data) if tensor.data is not None else None
-        if found is None:
+        table = byte_table(tensor.data) if tensor.data is not None else None
+        if table is None:
             return False
-        codec, content = found
-        base = self._add_constant(tensor.name, content)
-        constants = self._constants(self._in_a_row(content.size))
-        self.operands[tensor] = replace(constants, codec=codec, base=base)
+        codec, content = table
+        base = self.constants.add(tensor.name, content)
+        found = self.constants.in_a_row(content.size)
+        self.operands[tensor] = replace(found, codec=codec, base=base)
         return True
-
-    # -- constants --------------------------------------------------------------------------
-
-    def _add_constant(self, what: str, array: Constant) -> int:
-        """Append an array to the constants; returns its start."""
-        if self._pairs and array.size // self.target.lanes % 2:
-            array = np.pad(np.asarray(array).reshape(-1, self.target.lanes), ((0, 1), (0, 0)))
-        base = self.taken
-        self.contents.append((what, base))
-        self.taken += array.size // (self.target.lanes if self.sliced else 1)
-        self.arrays.append(array)
-        return base
-
-    def _constants(self, shape: Shape) -> Accessor:
-        memory = Buffer(CONSTANTS, self.target.language, self.target.lanes, self.used)
-        if not self.sliced:
-            return Linear(memory, HalfNumbers() if self.halved else Numbers(), shape)
-        codec = slice_codec(HALF_LANE if self.halved else FLOAT_LANE, self.half)
-        codec = PairedHalves(single=not self.half) if self._pairs else codec
-        return Sliced.of(memory, codec, shape)
-
-    @property
-    def _pairs(self) -> bool:
-        """Whether elements of the array of constants are two slices."""
-        return self.halved and self.launch.pairs and "pairs" in self.target.language.elements
-
-    def _in_a_row(self, size: int) -> Shape:
-        """A shape that holds that many floats in a row: each slice is a column if sliced."""
-        return (1, 1, size // self.target.lanes, self.target.lanes) if self.sliced else (size,)
 
     def _bind_constants(self) -> None:
         """Add the constants' parameter, whose accessors become images if the profile says so."""
-        size = self.taken * (self.target.lanes if self.sliced else 1)
-        constants = self._constants(self._in_a_row(size))
-        fits = self.taken <= self.target.device.image_texels
-        if self.sliced and self.target.weight_images and fits:
-            texel = (HALF_LANE if self.halved else FLOAT_LANE).bytes * self.target.lanes
+        texel = self.constants.texel
+        if texel:
             self.roles = {role: _in_image(found, texel) for role, found in self.roles.items()}
             self.operands = {t: _in_image(found, texel) for t, found in self.operands.items()}
-            constants = constants.in_image(texel)
-        self.arguments.append(Argument(None, False, constants))
+        whole = self.constants.whole()
+        self.arguments.append(Argument(None, False, whole.in_image(texel) if texel else whole))
 
 
 def _in_image(found: Accessor, texel: int) -> Accessor:

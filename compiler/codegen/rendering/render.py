@@ -100,8 +100,8 @@ def render(
         (columns, rows, outer),
         tuple(_describe(binding, argument, shown) for argument in binding.arguments),
         tuple(argument.tensors for argument in binding.arguments),
-        tuple(binding.arrays),
-        binding.halved,
+        tuple(binding.constants.arrays),
+        binding.constants.halved,
         launch.flops,
         statements.iterations,
         launch.why,
@@ -144,7 +144,9 @@ def _describe(binding: Binding, argument: Argument, shown: Callable[[str], str])
     how = "row-major" if found.row_major else f"in slices of {found.lanes} channels"
     how += ", as an image" if found.texel else ""
     if tensor is None:
-        contents = ", ".join(f"{shown(what)} from {base}" for what, base in binding.contents)
+        contents = ", ".join(
+            f"{shown(what)} from {base}" for what, base in binding.constants.contents
+        )
         return f"{found.array}: reads {contents}, {how}"
     if tensor.whole is not None:
         base = tensor.whole.row_base if found.row_major else tensor.whole.base
