@@ -1,6 +1,6 @@
 """The pipeline: from a model file to a compiled model, stage by stage."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -128,13 +128,7 @@ def select(
     except ModelError as error:
         raise with_sizes(error, model, shapes, options.signature_key or None) from None
 
-    hosted = unsupported(graph, target)
-    custom = [op for op in graph.ops if op in custom]
-    for op in custom:
-        hosted.pop(op, None)
-    host(graph, custom)
-    fallback = hand_over(graph, hosted, chosen, litert)
-
+    fallback = _partition(graph, target, custom, chosen, litert)
     keep_state(graph, options.keep)
     passes.run(graph, LOWER)
     if target.half:
@@ -147,6 +141,24 @@ def select(
     # A conversion may have become part of the operator before it.
     legal = {op: found for op, found in legal.items() if op in choice}
     return Selected(graph, target, choice, storages, operators, legal, passes.events, fallback)
+
+
+def _partition(
+    graph: Graph,
+    target: Target,
+    custom: Collection[Op],
+    chosen: Mapping[int, Finding],
+    litert: bool,
+) -> tuple[Finding, ...]:
+    """Move to the host the operators that functions of the application compute, and those for
+    LiteRT, whose findings are returned: what is `chosen` by index and what the device cannot run.
+    """
+    hosted = unsupported(graph, target)
+    left = [op for op in graph.ops if op in custom]
+    for op in left:
+        hosted.pop(op, None)
+    host(graph, left)
+    return hand_over(graph, hosted, chosen, litert)
 
 
 def _legal(graph: Graph, target: Target) -> dict[Op, Candidates]:
