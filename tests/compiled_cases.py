@@ -16,7 +16,8 @@ from cases import Case
 from graphs import model
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
-from tflgpu.compiler.codegen.generate import Kernels, generate
+from tflgpu.compiler.codegen.generate import generate
+from tflgpu.compiler.codegen.generated import Kernels
 from tflgpu.compiler.ir import Array, Graph, Op
 from tflgpu.compiler.memory.allocation import Allocation
 from tflgpu.compiler.options import Precision, TargetName

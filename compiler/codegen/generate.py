@@ -1,15 +1,12 @@
 """Generation of a plan's kernels: renders every launch, and keeps each distinct source once."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.storage import WORD
 from ..errors import SPLIT, Finding, UnfitKernelError
 from ..ir import Op, Origin, Tensor
-from ..ir.short_names import short_names, with_short_names
-from ..language.wrapping import comment, in_comment
 from ..memory.allocation import Allocation
 from ..memory.lifetimes import touched
 from ..ops.base.launch import Launch
@@ -17,46 +14,12 @@ from ..ops.base.view import StridedLayout
 from ..ops.litert_part import LITERT
 from ..sizing.sizes import SizedOp
 from ..target import Target
+from .comments import described, names_in_comments
+from .generated import GeneratedLaunch, Kernels, computed
 from .kernel_source import KernelSource, fill
 from .rendering.render import RenderedLaunch, render
 from .shared_kernels import shared
-from .wgsl.kernel import SIZES
 from .wgsl.types import size
-
-# Launches that the comment at the top of a kernel lists, its own last line among them.
-MOST_USES = 4
-
-
-@dataclass(frozen=True)
-class GeneratedLaunch:
-    """A rendered launch with its operator and kernel."""
-
-    op: Op
-    reads: str  # The storage in which the kernel reads tensors.
-    packed: Collection[Tensor]  # Constants that it reads in slices whatever that is.
-    rendered: RenderedLaunch
-    kernel: int
-    # What the indices in each tensor of indices must stay below.
-    limits: Mapping[Tensor, Sequence[int]]
-    # What the kernel reads after the arguments of `rendered`, if it computes several sizes.
-    sizes: tuple[int, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """The model's operators that it computes, as "3 CONV_2D + 4 RELU6"; else its own name."""
-        return " + ".join(map(str, self.op.origins)) or computed(self.op)
-
-
-@dataclass(frozen=True)
-class Kernels:
-    """The launches of a plan in the order of execution, and their kernels."""
-
-    launches: tuple[GeneratedLaunch, ...]
-    records: tuple[Kernel, ...]  # The kernels as the plan lists them.
-    sources: Mapping[str, str]
-    comments: Mapping[str, str]  # The comment at the top of each, by file.
-    # The parts that run on LiteRT, with the number of launches before each.
-    host_steps: Mapping[Op, int]
 
 
 def generate(allocation: Allocation, progress: Callable[[], None] = lambda: None) -> Kernels:
@@ -65,53 +28,56 @@ def generate(allocation: Allocation, progress: Callable[[], None] = lambda: None
     `progress` is called after each operator. UnfitKernelError if the driver would end loops,
     RenderError if a template fails, which is a bug in tflgpu.
     """
-    target, order = allocation.target, allocation.arrangement.order
-    shown = _names_in_comments(order)
+    shown = names_in_comments(allocation.arrangement.order)
     launches: list[GeneratedLaunch] = []
-    numbers: dict[KernelSource, int] = {}
     host_steps: dict[Op, int] = {}
     unfit: list[Finding] = []
-    for sized in order:
-        op = sized.op
-        if op.name == LITERT:
-            host_steps[op] = len(launches)
-        for launch in sized.launches if op.name != LITERT else ():
-            layouts, joint = _places(sized, launch, allocation)
-            rendered = render(op, launch, sized.implementation, target, layouts, joint, shown)
-            if rendered.iterations > target.device.loop_iterations:
-                unfit += findings(op, _too_long(op, rendered.iterations, target))
-            rendered = _counted(rendered, allocation)
-            number = numbers.setdefault(rendered.source, len(numbers))
-            reads = sized.implementation.reads
-            limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
-            packed = launch.packed.values()
-            launches.append(GeneratedLaunch(op, reads, packed, rendered, number, limits))
+    for sized in allocation.arrangement.order:
+        if sized.op.name == LITERT:
+            host_steps[sized.op] = len(launches)
+        for launch in sized.launches if sized.op.name != LITERT else ():
+            launches.append(_generated(sized, launch, allocation, shown))
+            unfit += _too_long(launches[-1], allocation.target)
         progress()
     if unfit:
         raise UnfitKernelError(unfit)
-    if target.language.compiled_at_start:
-        launches, numbers = _with_shared(launches, target.device.max_arguments)
+    launches, numbers = _numbered(launches, allocation.target)
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
     for item in launches:
         users[item.kernel].append(item)
-    names = {number: f"{source.name}_{number:03}" for source, number in numbers.items()}
     records, sources, comments = [], {}, {}
     for source, number in numbers.items():
+        name = f"{source.name}_{number:03}"
         file = f"kernels/{number:03}_{source.name}{source.language.suffix}"
-        comments[file] = comment(_described(names[number], users[number], shown))
-        frame = source.frame(names[number], comments[file])
-        text, bodies = fill(frame, [(number, source.text)])
+        comments[file] = described(name, users[number], shown)
+        frame = source.frame(name, comments[file])
+        sources[file], bodies = fill(frame, [(number, source.text)])
         iterations = max(item.rendered.iterations for item in users[number])
-        records.append(source.record(names[number], file, text, bodies, iterations))
-        sources[file] = text
+        records.append(source.record(name, file, sources[file], bodies, iterations))
     return Kernels(tuple(launches), tuple(records), sources, comments, host_steps)
 
 
-def _too_long(op: Op, iterations: int, target: Target) -> str:
-    return (
-        f"the loops of {computed(op)} may take {iterations} iterations, but the driver ends them "
-        f"after {target.device.loop_iterations}"
+def _generated(
+    sized: SizedOp, launch: Launch, allocation: Allocation, shown: Callable[[str], str]
+) -> GeneratedLaunch:
+    op, implementation = sized.op, sized.implementation
+    layouts, joint = _places(sized, launch, allocation)
+    rendered = render(op, launch, implementation, allocation.target, layouts, joint, shown)
+    limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
+    packed = launch.packed.values()
+    return GeneratedLaunch(op, implementation.reads, packed, _counted(rendered, allocation), limits)
+
+
+def _too_long(launch: GeneratedLaunch, target: Target) -> list[Finding]:
+    """Why the loops of a kernel do not fit the device; nothing if they do."""
+    iterations, most = launch.rendered.iterations, target.device.loop_iterations
+    if iterations <= most:
+        return []
+    reason = (
+        f"the loops of {computed(launch.op)} may take {iterations} iterations, but the driver ends "
+        f"them after {most}"
     )
+    return findings(launch.op, reason)
 
 
 def findings(op: Op, reason: str) -> list[Finding]:
@@ -154,75 +120,22 @@ def _counted(rendered: RenderedLaunch, allocation: Allocation) -> RenderedLaunch
     return replace(rendered, source=replace(source, parameters=tuple(parameters)))
 
 
-def _with_shared(
-    launches: Iterable[GeneratedLaunch], most: int
+def _numbered(
+    launches: Sequence[GeneratedLaunch], target: Target
 ) -> tuple[list[GeneratedLaunch], dict[KernelSource, int]]:
-    """The launches with kernels for several sizes, of which each has so many buffers at most."""
+    """The launches with the numbers of their kernels, of which each source is one.
+
+    Where kernels are compiled at the start, some are for several sizes.
+    """
     work = Counter[KernelSource]()
     for item in launches:
         work[item.rendered.source] += item.rendered.flops
-    kernels = shared(work, most)
+    several = target.language.compiled_at_start
+    kernels = shared(work, target.device.max_arguments) if several else {}
     numbers: dict[KernelSource, int] = {}
     found = []
     for item in launches:
-        source, sizes = kernels[item.rendered.source]
+        source, sizes = kernels.get(item.rendered.source, (item.rendered.source, ()))
         number = numbers.setdefault(source, len(numbers))
         found.append(replace(item, kernel=number, sizes=sizes))
     return found, numbers
-
-
-def _names_in_comments(order: Sequence[SizedOp]) -> Callable[[str], str]:
-    """Gives the name of a tensor as comments show it; long names are shortened."""
-    tensors = (
-        tensor
-        for sized in order
-        for launch in sized.launches
-        for tensor in (*touched(sized, launch), *launch.packed.values())
-    )
-    short = short_names({tensor.name: None for tensor in tensors})
-    return lambda name: in_comment(with_short_names(name, short))
-
-
-def _described(name: str, users: list[GeneratedLaunch], shown: Callable[[str], str]) -> list[str]:
-    """The comment at the top of a kernel's file: what it computes, its parameters and its uses."""
-    alike: dict[KernelSource, list[GeneratedLaunch]] = {}
-    for item in users:
-        alike.setdefault(item.rendered.source, []).append(item)
-    lines = [f"{name}: {computed(users[0].op)}"]
-    for source, (first, *more) in alike.items():
-        grid, group = (" x ".join(map(str, size)) for size in (first.rendered.grid, source.group))
-        lines += [
-            *first.rendered.described,
-            *([f"{SIZES}: {', '.join(map(str, first.sizes))}"] if first.sizes else []),
-            *(["multiplies and adds in half precision"] if source.half else []),
-            f"grid {grid} in groups of {group}",
-            *_uses((first, *more), shown),
-        ]
-    return lines
-
-
-def _uses(launches: Sequence[GeneratedLaunch], shown: Callable[[str], str]) -> Iterator[str]:
-    """The operators and tensors of launches; of many, only of the first ones."""
-    listed = launches if len(launches) <= MOST_USES else launches[: MOST_USES - 1]
-    for item in listed:
-        yield f"{_operators(item)}: {_tensors(item.rendered, shown)}"
-    if len(listed) < len(launches):
-        yield f"and {len(launches) - len(listed)} more launches"
-
-
-def _operators(launch: GeneratedLaunch) -> str:
-    several = len(launch.op.origins or launch.op.ops) > 1
-    return f"operator{'s' if several else ''} {launch.title}"
-
-
-def computed(op: Op) -> str:
-    """The operators a kernel computes, such as "CONV_2D + RELU6"."""
-    return " + ".join(inner.name for inner in op.ops)
-
-
-def _tensors(rendered: RenderedLaunch, shown: Callable[[str], str]) -> str:
-    """The tensor of the model bound to each parameter."""
-    bound = zip(rendered.source.parameters, rendered.tensors, strict=True)
-    return ", ".join(
-        f"{array.name} = {shown(tensor.name)}" for array, each in bound for tensor in each
-    )

@@ -16,7 +16,7 @@ from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import Argument, Dispatch, Persistent, Region
 from ..language.language import OPENCL
 from ..target import Target
-from .generate import Kernels
+from .generated import Kernels
 from .persistent_source import COUNTERS_APART, PersistentSource, parameter_name
 
 # Most work-items of a dispatch; their counter runs past this number without overflow.

@@ -10,7 +10,7 @@ from ..language.language import OPENCL
 from ..language.wrapping import WIDTH, comment, wrapped
 from ..target import Target
 from .functions.definitions import defined, definitions
-from .generate import Kernels
+from .generated import Kernels
 from .kernel_source import KernelSource, fill
 from .rendering.environment import environment
 

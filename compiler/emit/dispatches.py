@@ -10,7 +10,8 @@ import numpy as np
 
 from ...runtime.plan.records import Dispatch, IndexCheck
 from ...runtime.plan.storage import WORD
-from ..codegen.generate import GeneratedLaunch, Kernels, computed, findings
+from ..codegen.generate import findings
+from ..codegen.generated import GeneratedLaunch, Kernels, computed
 from ..errors import UnfitKernelError
 from ..ir import Array, Op, Origin, Tensor
 from ..memory.allocation import Allocation

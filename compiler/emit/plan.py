@@ -3,7 +3,7 @@
 import json
 
 from ...runtime.plan.records import Memory, Plan
-from ..codegen.generate import Kernels
+from ..codegen.generated import Kernels
 from ..codegen.persistent import merge
 from ..codegen.translate import translate
 from ..memory.allocation import Allocation
