@@ -1,12 +1,12 @@
 """Binding: a kernel's parameters, and an accessor for each role."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from ..accessors import Accessor, accessor
 from ..accessors.codecs import byte_table
 from ..ir import Op, Tensor
+from ..memory.allocation import Places
 from ..ops.base.definition import Implementation
 from ..ops.base.launch import Launch
 from ..ops.base.storage import (
@@ -17,7 +17,6 @@ from ..ops.base.storage import (
     slice_bytes,
     stored_bytes,
 )
-from ..ops.base.view import StridedLayout
 from ..ops.buffers import joins_constants
 from ..ops.elementwise.elementwise import read_in_store, tables_of
 from ..target import Target
@@ -48,10 +47,7 @@ class Binding:
     launch: Launch
     implementation: Implementation
     target: Target
-    # The layout of each tensor within its argument, if it is not the whole argument.
-    layouts: Mapping[Tensor, StridedLayout]
-    # The number of the argument of each tensor, where one is bound once for all that it holds.
-    joint: Mapping[Tensor, int] = field(default_factory=dict)
+    places: Places
     used: set[str] = field(default_factory=set)
     roles: dict[str, Accessor] = field(default_factory=dict)
     # The arguments in the order of the kernel's parameters.
@@ -122,9 +118,9 @@ class Binding:
 
     def _shared(self, tensor: Tensor, found: Accessor) -> Argument | None:
         """The argument that a tensor is read through, in another role or with others, if bound."""
-        number = self.joint.get(tensor)
+        number = self.places.numbers.get(tensor)
         for argument in self.arguments if number is not None else ():
-            if number in map(self.joint.get, argument.tensors):
+            if number in map(self.places.numbers.get, argument.tensors):
                 return argument if argument.accessor.stored == found.stored else None
         return None
 
@@ -134,7 +130,7 @@ class Binding:
             tensor,
             storage,
             self.target,
-            self.layouts.get(tensor),
+            self.places.layouts.get(tensor),
             by_slices=writes and self.sliced,
             flatten=self.launch.flatten,
             zero_point=self.implementation.zero_point if writes else None,
@@ -151,7 +147,7 @@ class Binding:
         if not self.target.tensor_images:
             return found
         texel = slice_bytes(tensor, self.target)
-        layout = self.layouts.get(tensor)
+        layout = self.places.layouts.get(tensor)
         size = stored_bytes(tensor, storage, self.target)
         # The image spans the whole argument, which is longer than the tensor if it is a view.
         texels = (size if layout is None else layout.start + layout.span(size)) // texel

@@ -1,16 +1,14 @@
 """Generation of a plan's kernels: renders every launch, and keeps each distinct source once."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...runtime.plan.storage import WORD
 from ..errors import SPLIT, Finding, UnfitKernelError
-from ..ir import Op, Origin, Tensor
+from ..ir import Op, Origin
 from ..memory.allocation import Allocation
-from ..memory.lifetimes import touched
 from ..ops.base.launch import Launch
-from ..ops.base.view import StridedLayout
 from ..ops.litert_part import LITERT
 from ..sizing.sizes import SizedOp
 from ..target import Target
@@ -60,12 +58,12 @@ def generate(allocation: Allocation, progress: Callable[[], None] = lambda: None
 def _generated(
     sized: SizedOp, launch: Launch, allocation: Allocation, shown: Callable[[str], str]
 ) -> GeneratedLaunch:
-    op, implementation = sized.op, sized.implementation
-    layouts, joint = _places(sized, launch, allocation)
-    rendered = render(op, launch, implementation, allocation.target, layouts, joint, shown)
+    places = allocation.places(sized, launch)
+    rendered = render(sized, launch, allocation.target, places, shown)
     limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
     packed = launch.packed.values()
-    return GeneratedLaunch(op, implementation.reads, packed, _counted(rendered, allocation), limits)
+    counted, reads = _counted(rendered, allocation), sized.implementation.reads
+    return GeneratedLaunch(sized.op, reads, packed, counted, limits)
 
 
 def _too_long(launch: GeneratedLaunch, target: Target) -> list[Finding]:
@@ -84,22 +82,6 @@ def findings(op: Op, reason: str) -> list[Finding]:
     """Why the kernel of an operator does not fit, for each operator of the model in it."""
     origins = op.origins or (Origin(op.index, op.name),)
     return [Finding(each.index, each.name, reason, SPLIT) for each in origins]
-
-
-def _places(
-    sized: SizedOp, launch: Launch, allocation: Allocation
-) -> tuple[Mapping[Tensor, StridedLayout], Mapping[Tensor, int]]:
-    """The layouts of the tensors of a launch within its arguments, and which of those they share.
-
-    Buffers that are bound as ones that are written must not overlap.
-    """
-    layouts = allocation.layouts
-    if allocation.target.language.writes_beside:
-        return layouts, {}
-    written = (*launch.writes.values(), *sized.op.early_outputs)
-    read = {each for each in touched(sized, launch) if not each.constant}
-    joint = allocation.joint(sorted(read.difference(written), key=lambda each: each.name))
-    return {**layouts, **joint.layouts}, joint.numbers
 
 
 def _counted(rendered: RenderedLaunch, allocation: Allocation) -> RenderedLaunch:

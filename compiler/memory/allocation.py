@@ -1,6 +1,6 @@
 """The allocation: an arena offset or a region for every tensor."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -8,21 +8,25 @@ from operator import attrgetter
 from ...runtime.plan.records import Argument, Region
 from ...runtime.plan.storage import whole_words
 from ..ir import Graph, Tensor
+from ..ops.base.launch import Launch
 from ..ops.base.storage import stored_bytes
 from ..ops.base.view import StridedLayout
+from ..sizing.sizes import SizedOp
 from ..target import Target
 from .arrange import Arrangement
-from .lifetimes import Spans, lifetimes
+from .lifetimes import Spans, lifetimes, touched
 from .offsets import Interval, Layout, plan_memory
 
 
 @dataclass(frozen=True)
-class Joint:
-    """The arguments that tensors are read through, of which several may share one."""
+class Places:
+    """Where the tensors of a launch lie in its arguments."""
 
-    # The layout within the argument of each that shares it.
+    # The layout of each that is not the whole of its argument.
     layouts: Mapping[Tensor, StridedLayout]
-    numbers: Mapping[Tensor, int]  # The number of the argument of each.
+    # The number of the argument of each that is read, where one is bound once for all that it
+    # holds.
+    numbers: Mapping[Tensor, int]
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,16 @@ class Allocation:
         exact = self.lies(tensor, writes)
         return replace(exact, offset=exact.offset - start, size=exact.size + start)
 
-    def joint(self, tensors: Iterable[Tensor]) -> Joint:
-        """The arguments of what a launch reads, of which none overlap."""
+    def places(self, sized: SizedOp, launch: Launch) -> Places:
+        """Those of the tensors of a launch.
+
+        Where buffers are bound as ones that are written, none of those that are read may overlap.
+        """
+        if self.target.language.writes_beside:
+            return Places(self.layouts, {})
+        written = (*launch.writes.values(), *sized.op.early_outputs)
+        read = {each for each in touched(sized, launch) if not each.constant}.difference(written)
+        tensors = sorted(read, key=lambda each: each.name)
         places = {tensor: self._argument(tensor, False) for tensor in tensors}
         layouts: dict[Tensor, StridedLayout] = {}
         numbers: dict[Tensor, int] = {}
@@ -79,7 +91,7 @@ class Allocation:
                 layout = self.layouts.get(tensor, StridedLayout(0, size, size))
                 before = places[tensor].offset - places[group[0]].offset
                 layouts[tensor] = replace(layout, start=layout.start + before)
-        return Joint(layouts, numbers)
+        return Places({**self.layouts, **layouts}, numbers)
 
     @cached_property
     def layouts(self) -> Mapping[Tensor, StridedLayout]:

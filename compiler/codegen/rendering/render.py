@@ -1,24 +1,22 @@
 """Rendering: from a launch to the source of its kernel."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from types import MappingProxyType
 
 import jinja2
 
 from ...errors import RenderError
-from ...ir import Op, Tensor
+from ...ir import Tensor
 from ...language.expression import Name
 from ...language.language import WGSL
 from ...language.primary import Call, Member
 from ...language.printing import CPrinter
 from ...language.statement import Declare, Printed, Statements, body
 from ...language.types import INT
-from ...language.wrapping import in_comment
-from ...ops.base.definition import Implementation
+from ...memory.allocation import Places
 from ...ops.base.launch import Constant, Grid, Launch
-from ...ops.base.view import StridedLayout
+from ...sizing.sizes import SizedOp
 from ...target import Target
 from ..binding import Argument, Binding
 from ..kernel_source import KernelSource, Parameter, SharedArray
@@ -26,8 +24,6 @@ from ..wgsl import print_kernel
 from . import control
 from .environment import environment
 from .vocabulary import Vocabulary
-
-NO_LAYOUTS: Mapping[Tensor, StridedLayout] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -48,28 +44,20 @@ class RenderedLaunch:
 
 
 def render(
-    op: Op,
-    launch: Launch,
-    implementation: Implementation,
-    target: Target,
-    layouts: Mapping[Tensor, StridedLayout] = NO_LAYOUTS,
-    joint: Mapping[Tensor, int] = MappingProxyType({}),
-    shown: Callable[[str], str] = in_comment,
+    sized: SizedOp, launch: Launch, target: Target, places: Places, shown: Callable[[str], str]
 ) -> RenderedLaunch:
     """Render the kernel of one launch (RenderError if the template fails: a bug in tflgpu).
 
-    `layouts` has the layout of each tensor that is not the whole of its argument, and `joint` the
-    number of the argument of each that is read through one with others. `shown` gives the name of a
-    constant as comments show it.
+    `shown` gives the name of a constant as comments show it.
     """
     assert launch.group is not None
     group = launch.group
     columns, rows, outer = (
         -(-size // part) * part for size, part in zip(launch.grid, group, strict=True)
     )
-    binding = Binding(launch, implementation, target, layouts, joint)
-    binding.bind(op)
-    vocabulary = Vocabulary(op, binding, (columns, rows, outer))
+    binding = Binding(launch, sized.implementation, target, places)
+    binding.bind(sized.op)
+    vocabulary = Vocabulary(sized.op, binding, (columns, rows, outer))
     names = vocabulary.names()
     try:
         text = environment().get_template(launch.template).render(names)
