@@ -16,8 +16,8 @@ from paths import DIGITS_MODEL, SEVEN
 
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Array
-from tflgpu.compiler.litert.child import Output, run_apart
-from tflgpu.compiler.litert.variations import every_tensor
+from tflgpu.compiler.litert.child import Output
+from tflgpu.compiler.litert.variations import every_tensor, litert_outputs
 from tflgpu.compiler.tools import compare
 from tflgpu.runtime import TensorInfo
 
@@ -77,11 +77,12 @@ def test_verify_names_what_departs(opencl_device: str, monkeypatch: pytest.Monke
             for name, (info, value) in every_tensor(*args).items()
         }
 
-    def doubled(*args: Any) -> list[Output]:
-        return [(info, 2 * value) for info, value in run_apart(*args)]
+    def doubled(*args: Any) -> dict[str, Output]:
+        found = litert_outputs(*args)
+        return {name: (info, 2 * value) for name, (info, value) in found.items()}
 
     monkeypatch.setattr(compare, "every_tensor", bent)
-    monkeypatch.setattr(compare, "run_apart", doubled)
+    monkeypatch.setattr(compare, "litert_outputs", doubled)
     command = ("verify", DIGITS_MODEL, "--device", opencl_device)
     result = invoke(*command, "--json", code=1)
     value = json.loads(result.stdout)

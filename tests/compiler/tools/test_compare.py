@@ -15,8 +15,8 @@ from paths import DIGITS_MODEL
 from tflgpu.compiler import ModelError, Options, pipeline
 from tflgpu.compiler.frontend.model_file import Model
 from tflgpu.compiler.ir import Array
-from tflgpu.compiler.litert.child import Output, run_apart
-from tflgpu.compiler.litert.variations import every_tensor
+from tflgpu.compiler.litert.child import Output
+from tflgpu.compiler.litert.variations import every_tensor, litert_outputs
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.compare import verify
 from tflgpu.compiler.tools.comparison import compare
@@ -180,9 +180,10 @@ def test_another_input_shape(opencl_device: str) -> None:
     assert shapes == {"a": (1, 3, 11, 7), "b": (1, 3, 11, 7)}
 
 
-def bent(*arguments: Any) -> list[Output]:
+def bent(*arguments: Any) -> dict[str, Output]:
     """LiteRT with an error in its outputs."""
-    return [(info, value + np.float32(0.01)) for info, value in run_apart(*arguments)]
+    found = litert_outputs(*arguments)
+    return {name: (info, value + np.float32(0.01)) for name, (info, value) in found.items()}
 
 
 def bent_from_the_first_pooling(
@@ -197,7 +198,7 @@ def bent_from_the_first_pooling(
 
 
 def test_a_departure_is_found(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "run_apart", bent)
+    monkeypatch.setattr(verification, "litert_outputs", bent)
     monkeypatch.setattr(verification, "every_tensor", bent_from_the_first_pooling)
     outputs = verify(DIGITS_MODEL, Options(device=opencl_device), feed)
     assert not outputs.ok and outputs.departure is outputs.outputs[0]

@@ -1,8 +1,7 @@
 """Comparison with LiteRT's sets of kernels, which may differ from one another."""
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -10,7 +9,10 @@ from commands import invoke
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import ModelError
-from tflgpu.compiler.litert.child import Output, run_apart
+from tflgpu.compiler.frontend.model_file import Model
+from tflgpu.compiler.ir import Array
+from tflgpu.compiler.litert.child import Output
+from tflgpu.compiler.litert.variations import litert_outputs
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.comparison import Comparison
 from tflgpu.compiler.tools.nearest import COPIES, Asked, Result, against_litert, usual_kernels
@@ -103,11 +105,14 @@ def test_a_result_as_far_as_other_last_bits_move_theirs_is_right() -> None:
 def test_verify_says_whose_result_it_is(
     opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def defective(*args: Any) -> list[Output]:
-        defect = 2 if args[-1] == "XNNPACK" else 1
-        return [(info, defect * value) for info, value in run_apart(*args)]
+    def defective(
+        model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
+    ) -> dict[str, Output]:
+        defect = 2 if kernels == "XNNPACK" else 1
+        found = litert_outputs(model, signature, arrays, kernels)
+        return {name: (info, defect * value) for name, (info, value) in found.items()}
 
-    monkeypatch.setattr(verification, "run_apart", defective)
+    monkeypatch.setattr(verification, "litert_outputs", defective)
     shown = invoke("verify", DIGITS_MODEL, "--device", opencl_device)
     assert "ok: as LiteRT's" in " ".join(shown.stdout.split())
     value = json.loads(invoke("verify", DIGITS_MODEL, "--device", opencl_device, "--json").stdout)
