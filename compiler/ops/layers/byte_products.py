@@ -13,7 +13,6 @@ Weights of 4 bits are multiplied as the upper halves of bytes, so that all sums 
 large, which changes no bit of the floats that they become.
 """
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -82,18 +81,8 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
     offset, halved = _offset(matrix), window is None and _fits_nibbles(op)
     factor = NIBBLE if halved else 1
     flat = one_column(op) or (window is None and flattens(op))
-    limits = TileLimits.of(target)
-    if target.on_processor:
-        # Their weights take a quarter of the memory of floats, so that more slices are at hand.
-        limits = replace(limits, slices=2 * limits.slices)
-    if offset:
-        # The sums of bytes take the place of a slice.
-        limits = replace(limits, slices=max(limits.slices - 1, 1))
-        limits = replace(
-            limits, accumulators=limits.accumulators * limits.slices // (limits.slices + 1)
-        )
     area = Area.of(op, target, flat, sums=layers_of(op))
-    tile = choose_tile(area, target, shape, limits=limits)
+    tile = choose_tile(area, target, shape, limits=_limits(target, sums_bytes=bool(offset)))
     sums = area.sums * tile.slices
     matrix = in_blocks(matrix, op, tile, target)[:]
     biases = bias_slices(op, op.output.shape[-1], target, tile.slices)
@@ -125,6 +114,19 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
         heavy=True,
         flops=2 * area.sums * op.output.elements * prod(weights.shape[1:]),
     )
+
+
+def _limits(target: Target, sums_bytes: bool) -> TileLimits:
+    """Those of tiles whose weights are bytes; the sums of the image's bytes take a slice's place.
+
+    On processors weights take a quarter of the memory of floats, so that more slices are at hand.
+    """
+    limits = TileLimits.of(target)
+    slices = 2 * limits.slices if target.on_processor else limits.slices
+    if not sums_bytes:
+        return TileLimits(limits.accumulators, slices)
+    slices = max(slices - 1, 1)
+    return TileLimits(limits.accumulators * slices // (slices + 1), slices)
 
 
 def _range(weights: Array) -> tuple[int, int]:
