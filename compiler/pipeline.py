@@ -11,7 +11,8 @@ from ..runtime.errors import TflgpuWarning
 from .choices import each_choice
 from .codegen.generate import generate
 from .devices.attached import choose_profile
-from .emit.compiled_model import CompiledModel, complete
+from .emit.compiled_model import CompiledModel
+from .emit.complete import complete
 from .emit.folder import pack
 from .emit.plan import emit
 from .emit.variant_name import name_of

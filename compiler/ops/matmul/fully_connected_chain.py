@@ -131,12 +131,12 @@ def _seat_rows(rows: int, slices: int, target: Target) -> int:
 
 def _packed(op: Op, layers: Sequence[Layer], target: Target) -> dict[str, Array]:
     weights, biases = [], []
-    for layer, place in zip(layers_of(op), layers, strict=True):
-        values = layer.constant(1).reshape(layer.operand(1).shape[0], 1, 1, -1)
-        weights.append(pack_weights(values, place.block, target))
-        bias = np.zeros(place.blocks * place.block * target.lanes, np.float32)
-        if layer.input(2) is not None:
-            bias[: len(values)] = layer.constant(2).reshape(-1)
+    for inner, layer in zip(layers_of(op), layers, strict=True):
+        values = inner.constant(1).reshape(inner.operand(1).shape[0], 1, 1, -1)
+        weights.append(pack_weights(values, layer.block, target))
+        bias = np.zeros(layer.blocks * layer.block * target.lanes, np.float32)
+        if inner.input(2) is not None:
+            bias[: len(values)] = inner.constant(2).reshape(-1)
         biases.append(bias.reshape(-1, target.lanes))
     return {"bias": np.concatenate(biases), "weights": np.concatenate(weights)}
 
