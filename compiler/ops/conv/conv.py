@@ -130,11 +130,11 @@ def _launch(op: Op, target: Target, template: str, tile: Tile) -> Launch:
     )
 
 
-def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_pointwise(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     area = _area(op, target)
     gated = op.input(3) is not None
     work = Loads(shifted=True, pixel_pairs=area.columns % 2 == 0, gated=gated)
-    tile = choose_tile(area, target, shape, work=work)
+    tile = choose_tile(area, target, wanted, work=work)
     pixels = {"x": tile.pixels, "y": tile.pixels}
     return replace(_launch(op, target, "conv/conv_1x1.jinja", tile), joined=pixels)
 
@@ -150,24 +150,24 @@ def _few_pixels(op: Op, target: Target) -> str | None:
     return shared_sums.unsuited(op, target)
 
 
-def _build_window(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_window(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     per_group = slice_count(op.output.shape[3] // groups(op), target)
     area = replace(_area(op, target), slices=per_group)
     work = MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES
-    tile = choose_tile(area, target, shape, whole_blocks=groups(op) > 1, work=work)
+    tile = choose_tile(area, target, wanted, whole_blocks=groups(op) > 1, work=work)
     return _launch(op, target, "conv/conv.jinja", tile)
 
 
-def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    tile = choose_tile(_area(op, target), target, shape, work=LANES)
+def _build_linear(op: Op, target: Target, wanted: TileShape | None) -> Launch:
+    tile = choose_tile(_area(op, target), target, wanted, work=LANES)
     launch = _launch(op, target, "conv/conv_linear.jinja", tile)
     variables = {**launch.variables, "one_path": target.language.compiled_at_start}
     return replace(launch, variables=variables, pairs=tile.slices % 2 == 0)
 
 
-def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_bytes(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     pointwise = window(op).pointwise
-    return byte_products(op, target, None if pointwise else _seen(op), shape)
+    return byte_products(op, target, None if pointwise else _seen(op), wanted)
 
 
 def _few_bytes(op: Op, target: Target) -> str | None:
@@ -184,10 +184,10 @@ def _split_slices(op: Op, target: Target) -> str | None:
     return _ungated(op, target)
 
 
-def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_grouped(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     limits = TileLimits(target.device.accumulators, 1)
     work = MASKED_SLICES if _seen(op).width > 1 else WHOLE_SLICES
-    tile = choose_tile(_area(op, target), target, shape, limits=limits, work=work)
+    tile = choose_tile(_area(op, target), target, wanted, limits=limits, work=work)
     spread = spread_groups(op.constant(1), groups(op), target)
     launch = _launch(op, target, "conv/conv.jinja", tile)
     constants = {**launch.constants, "weights": pack_weights(spread.weights, 1, target)}
@@ -195,8 +195,8 @@ def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Launch:
     return replace(launch, constants=constants, variables={**launch.variables, **inputs})
 
 
-def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    return conv_thin.build(op, window(op), target, shape)
+def _build_thin(op: Op, target: Target, wanted: TileShape | None) -> Launch:
+    return conv_thin.build(op, window(op), target, wanted)
 
 
 def _one_pixel(op: Op, target: Target) -> str | None:
@@ -225,9 +225,9 @@ def _from_rows(op: Op, target: Target) -> str | None:
     return _ungated(op, target)
 
 
-def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_winograd(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     area = winograd.strips(op, target)
-    tile = winograd.choose_strip(op, target, shape)
+    tile = winograd.choose_strip(op, target, wanted)
     weights = winograd.TransformedWeights(op.constant(1))
     return Launch.of(
         op,

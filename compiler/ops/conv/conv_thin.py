@@ -33,11 +33,11 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
     return None
 
 
-def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Launch:
+def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Launch:
     """Its launch, whose work-items compute a tile of pixels with all output channels."""
     batch, height, width, outputs = op.output.shape
     area = Area(width, height, batch, sums=outputs, operands=epilogue_operands(op))
-    tile = choose_tile(area, target, shape, work=LANES)
+    tile = choose_tile(area, target, wanted, work=LANES)
     lanes = target.lanes
     weights = op.constant(1)
     inputs = slice_count(weights.shape[3], target)

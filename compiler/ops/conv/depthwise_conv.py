@@ -98,11 +98,11 @@ def _one_to_one(op: Op, target: Target) -> str | None:
     return constant_weights(op, target)
 
 
-def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
+def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     area = Area(width, height, batch * slice_count(channels, target))
     # The window is unrolled into a line of code per tap and pixel; long tiles compile slowly.
-    tile = choose_tile(area, target, tile_shape, most=MAX_PIXELS)
+    tile = choose_tile(area, target, wanted, most=MAX_PIXELS)
     return _launch("conv/depthwise_conv.jinja", op, area.grid(tile), target, tile=tile)
 
 
@@ -139,7 +139,7 @@ def _by_columns(op: Op, target: Target) -> str | None:
     return _one_to_one(op, target)
 
 
-def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
+def _build_columns(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     outer = batch * slice_count(channels, target)
     shape = window(op)
@@ -147,7 +147,7 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Laun
     rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1) if target.device.registers else FEW_ROWS
     limits = TileLimits(min(rows, target.device.accumulators), 1)
     turned = Area(height, width, outer, operands=epilogue_operands(op))
-    tile = choose_tile(turned, target, tile_shape, limits=limits, work=SingleColumn(shape))
+    tile = choose_tile(turned, target, wanted, limits=limits, work=SingleColumn(shape))
     grid = (width, -(-height // tile.pixels), outer)
     return _launch("conv/depthwise_conv_columns.jinja", op, grid, target, tile=tile)
 
@@ -157,8 +157,8 @@ def _by_pairs(op: Op, target: Target) -> str | None:
     return _one_to_one(op, target) or depthwise_pairs.unsuited(op, window(op), target)
 
 
-def _build_pairs(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
-    return depthwise_pairs.build(op, window(op), pack_weights(op, target), target, tile_shape)
+def _build_pairs(op: Op, target: Target, wanted: TileShape | None) -> Launch:
+    return depthwise_pairs.build(op, window(op), pack_weights(op, target), target, wanted)
 
 
 def _for_processors(op: Op, target: Target) -> str | None:

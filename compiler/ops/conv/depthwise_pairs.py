@@ -57,13 +57,15 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
     return None
 
 
-def build(op: Op, window: Window, packed: Array, target: Target, shape: TileShape | None) -> Launch:
+def build(
+    op: Op, window: Window, packed: Array, target: Target, wanted: TileShape | None
+) -> Launch:
     """The launch; `packed` has the weights as [slice][row][column][lane]."""
     batch, height, width, channels = op.output.shape
     count, columns = slice_count(channels, target), -(-width // COLUMNS)
     limits = TileLimits(MAX_ROWS, 1)
     turned = Area(height, columns, batch * count)
-    tile = choose_tile(turned, target, shape, limits=limits, work=PairedColumns(window))
+    tile = choose_tile(turned, target, wanted, limits=limits, work=PairedColumns(window))
     bias = bias_slices(op, channels, target).reshape(count, 1, target.lanes)
     taps = np.concatenate((bias, packed.reshape(count, -1, target.lanes)), axis=1)
     even = np.pad(taps, ((0, 0), (0, taps.shape[1] % 2), (0, 0)))

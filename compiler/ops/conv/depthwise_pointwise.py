@@ -58,14 +58,14 @@ def _launch(
     )
 
 
-def _build(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     blocks = slice_count(channels, target)
     # One slice of the depthwise convolution's sums, and the weights, also need registers.
     free = max(target.device.accumulators - blocks, 1)
     limits = TileLimits(free // (blocks + 1), target.device.tile_slices)
     area, most = Area(width, height, batch), depthwise_conv.MAX_PIXELS
-    narrow = choose_tile(area, target, shape, limits=limits, most=most)
+    narrow = choose_tile(area, target, wanted, limits=limits, most=most)
     tile = Tile(narrow.pixels, blocks)
     columns = -(-width // tile.pixels)
     return _launch(op, target, "conv/depthwise_pointwise.jinja", columns, tile, {})
@@ -86,7 +86,7 @@ def _by_rows(op: Op, target: Target) -> str | None:
     return None
 
 
-def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_rows(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, height, width, channels = op.output.shape
     inputs = op.operand(0).shape[3]
     # Weights come from a slower cache than the row; tiles of many pixels load them less often.
@@ -95,7 +95,7 @@ def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Launch:
         # With two slices of weights instead of three, a register is free for a 14th pixel.
         limits = TileLimits(limits.accumulators + 1, LONG)
     area = Area(width, height, batch, slice_count(channels, target))
-    tile = choose_tile(area, target, shape, limits=limits, whole_blocks=True)
+    tile = choose_tile(area, target, wanted, limits=limits, whole_blocks=True)
     beyond = -width % tile.pixels * target.lanes
     more = {
         "held": _row(width, inputs, target) + beyond,

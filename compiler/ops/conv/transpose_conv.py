@@ -91,14 +91,14 @@ def _constant(op: Op, target: Target) -> str | None:
     return constant_weights(op, target, bias_position(op))
 
 
-def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
+def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, height, _, channels = op.output.shape
     weights = op.constant(1)
     shape, phases = window(op), _by_phases(op)
     count, operands = slice_count(channels, target), epilogue_operands(op)
     # Columns a stride apart are a row of their own.
     area = Area(phases.columns, height * shape.stride_x, batch, count, operands=operands)
-    tile = choose_tile(area, target, tile_shape, work=MASKED_SLICES)
+    tile = choose_tile(area, target, wanted, work=MASKED_SLICES)
     columns, _, outer = area.grid(tile)
     return _launch(
         op,
@@ -138,12 +138,12 @@ def _thin(op: Op, target: Target) -> str | None:
     return _constant(op, target)
 
 
-def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
+def _build_thin(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
     vectors = slice_count(phases.count * channels, target)
     area = Area(phases.columns, phases.rows, batch, sums=vectors)
-    tile = choose_tile(area, target, tile_shape)
+    tile = choose_tile(area, target, wanted)
     bias = np.zeros(vectors * target.lanes, np.float32)
     if op.input(bias_position(op)) is not None:
         own = op.constant(bias_position(op)).reshape(-1)
@@ -173,13 +173,13 @@ def _block(size: int) -> Callable[[Op, Target], str | None]:
     return reason
 
 
-def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Launch:
+def _build_block(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
     count = slice_count(channels, target)
     operands = epilogue_operands(op)
     area = Area(phases.columns, phases.rows, batch, count, phases.count, operands)
-    tile = choose_tile(area, target, tile_shape)
+    tile = choose_tile(area, target, wanted)
     parts = list(phases.parts(weights.shape[3], tile.slices))
     return _launch(
         op,

@@ -112,9 +112,9 @@ def strips(op: Op, target: Target) -> Area:
     return Area(squares(op), 1, batch, slice_count(channels, target))
 
 
-def choose_strip(op: Op, target: Target, shape: TileShape | None) -> Tile:
+def choose_strip(op: Op, target: Target, wanted: TileShape | None) -> Tile:
     """Squares per work-item, times the slices of output channels it accumulates at a time."""
-    return choose_tile(strips(op, target), target, shape, most=_room(op, target))
+    return choose_tile(strips(op, target), target, wanted, most=_room(op, target))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +177,11 @@ def _build_input(op: Op, target: Target) -> Launch:
     )
 
 
-def _build_product(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_product(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, terms, squares, channels = op.output.shape
     weights = TransformedWeights(op.constant(1))
     area = Area(squares, terms, batch, slice_count(channels, target))
-    tile = choose_tile(area, target, shape, work=IN_ROWS)
+    tile = choose_tile(area, target, wanted, work=IN_ROWS)
     return Launch.of(
         op,
         "conv/winograd_product.jinja",

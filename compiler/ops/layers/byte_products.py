@@ -74,7 +74,9 @@ def sums_fit(weights: Array) -> bool:
     return high - low <= 255 and prod(weights.shape[1:]) <= MOST_PRODUCTS
 
 
-def byte_products(op: Op, target: Target, window: Window | None, shape: TileShape | None) -> Launch:
+def byte_products(
+    op: Op, target: Target, window: Window | None, wanted: TileShape | None
+) -> Launch:
     """The launch for a layer; without a window it multiplies single pixels."""
     weights = op.constant(1)
     matrix = ohwi(weights)
@@ -82,7 +84,7 @@ def byte_products(op: Op, target: Target, window: Window | None, shape: TileShap
     factor = NIBBLE if halved else 1
     flat = one_column(op) or (window is None and flattens(op))
     area = Area.of(op, target, flat, sums=layers_of(op))
-    tile = choose_tile(area, target, shape, limits=_limits(target, sums_bytes=bool(offset)))
+    tile = choose_tile(area, target, wanted, limits=_limits(target, sums_bytes=bool(offset)))
     sums = area.sums * tile.slices
     matrix = in_blocks(matrix, op, tile, target)[:]
     biases = bias_slices(op, op.output.shape[-1], target, tile.slices)

@@ -122,8 +122,8 @@ def _slices_of_columns(op: Op, target: Target) -> str | None:
     return None
 
 
-def _build_columns(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    tile = _tile(op, target, shape)
+def _build_columns(op: Op, target: Target, wanted: TileShape | None) -> Launch:
+    tile = _tile(op, target, wanted)
     each = (tile.slices * target.lanes, tile.pixels)
     in_slices = no_row_slices(op, target, op.epilogue_inputs) is None
     lanes = min(op.output.shape[-1], target.lanes)
@@ -172,10 +172,10 @@ def _single_elements(op: Op, target: Target) -> str | None:
     return None if all(reasons) else "a kernel that multiplies slices is faster"
 
 
-def _build_sliced(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def _build_sliced(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     rows, inner, columns = matrices(op)
     batch, height, _, _ = bhwc(op.output.shape)
-    tile = _tile(op, target, shape, rows=2 * ROWS, whole_blocks=True)
+    tile = _tile(op, target, wanted, rows=2 * ROWS, whole_blocks=True)
     blocks = slice_count(columns, target) // tile.slices
     return Launch.of(
         op,

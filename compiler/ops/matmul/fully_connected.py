@@ -77,12 +77,12 @@ def in_rows(op: Op, target: Target) -> str | None:
     return _rows(op, target) or wide_sums(op)
 
 
-def build(op: Op, target: Target, shape: TileShape | None) -> Launch:
+def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     """The launch of a layer by tiles; blocks of its weights may have scales, which are input 3,
     the last one."""
     flat = flattens(op)
     area = Area.of(op, target, flat, layers_of(op), epilogue_operands(op))
-    tile = choose_tile(area, target, shape, work=IN_ROWS)
+    tile = choose_tile(area, target, wanted, work=IN_ROWS)
     weights = op.constant(1)
 
     def pack(table: Array) -> Constant:
@@ -166,8 +166,8 @@ def _few_rows(op: Op, target: Target) -> str | None:
     return in_rows(op, target) or _single(op) or shared_sums.unsuited(op, target)
 
 
-def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    return in_bytes(shared_sums.build(op, target, shape), op, target)
+def _build_shared(op: Op, target: Target, wanted: TileShape | None) -> Launch:
+    return in_bytes(shared_sums.build(op, target, wanted), op, target)
 
 
 def _bytes(op: Op, target: Target) -> str | None:
@@ -178,8 +178,8 @@ def _rows_of_bytes(op: Op, target: Target) -> str | None:
     return _bytes(op, target) or words_in_rows(op, target)
 
 
-def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    return byte_products(op, target, None, shape)
+def _build_bytes(op: Op, target: Target, wanted: TileShape | None) -> Launch:
+    return byte_products(op, target, None, wanted)
 
 
 IMPLEMENTATIONS = (

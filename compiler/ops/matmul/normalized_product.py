@@ -68,8 +68,8 @@ def read_again(op: Op, target: Target, layers: int = 1) -> str | None:
     return None
 
 
-def _build(op: Op, target: Target, shape: TileShape | None) -> Launch:
-    launch = fully_connected.build(op, target, shape)
+def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
+    launch = fully_connected.build(op, target, wanted)
     variables = {name: op.attrs[name] for name in ("centered", "epsilon")}
     writes, constants = dict(launch.writes), dict(launch.constants)
     if op.input(3) is not None:
