@@ -90,6 +90,11 @@ class KernelSource:
     hinted: bool  # Whether its loops have hints for compilers.
 
     @property
+    def opencl_parameters(self) -> str:
+        """The list of parameters in OpenCL C, one on each line."""
+        return ",\n".join(f"    {each.opencl}" for each in self.parameters)
+
+    @property
     def alone(self) -> bool:
         """Whether a work-group has a single work-item."""
         return prod(self.group) == 1
