@@ -52,7 +52,7 @@ _QUICK = {
 class KernelFunctions:
     """Each function by attribute: a conversion, an operator, a built-in function or an intrinsic.
 
-    The module `ops.numpy_functions` has the same functions in numpy.
+    The module `ops.elementwise.numpy_functions` has the same functions in numpy.
     """
 
     def __init__(self, language: Language, use: Use, lanes: int, wide: bool = False) -> None:
