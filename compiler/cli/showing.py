@@ -77,6 +77,13 @@ class Showing:
         """Whether a picture is needed, to draw over it or to say where in it things are."""
         return bool(self.kind or (self.output and self.output.suffix.lower() != ARRAYS))
 
+    def check(self, picture: Picture | None) -> None:
+        """InputError if a picture is needed and there is none."""
+        if picture is None and self.draws:
+            raise InputError(
+                "there is no picture to draw over: exactly one input must be a picture"
+            )
+
     def add(
         self, result: RunResult, outputs: Sequence[Output], picture: Picture | None
     ) -> Shown | None:

@@ -1,7 +1,9 @@
 """`tflgpu run`: run a model on pictures, arrays or random numbers."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import click
 
 from ....runtime.api import Loading, load_folder, located
 from ....runtime.errors import InputError
-from ....runtime.plan.records import Plan, TensorInfo
+from ....runtime.plan.records import TensorInfo
 from ....runtime.remote.keys import Trust
 from ....runtime.session import Session
 from ...frontend.metadata import Metadata, parse_metadata
@@ -88,17 +90,6 @@ def run(
             told = observer or Loading(lambda step: show(step, 0, 1))
             return load_folder(folder, model, device, watch=told)
 
-    def read(infos: Sequence[TensorInfo], known: Family | None, plan: Plan | None) -> Inputs:
-        metadata = parse_metadata(plan.metadata) if plan else model_metadata(Path(source))
-        pictures = () if plan is None else picture_inputs(plan)
-        arrays = given.read(infos, metadata, pictures, known)
-        picture = _picture(given.named, infos)
-        if picture is None and showing.draws:
-            raise InputError(
-                "there is no picture to draw over: exactly one input must be a picture"
-            )
-        return Inputs(arrays, picture, metadata)
-
     if file:
         # What is compiled already is run without the compiler, which takes longer to import.
         from ...emit.tensors import inputs as inputs_of
@@ -108,7 +99,8 @@ def run(
         graph, shapes = model_for(file, wanted.shapes, given.named, wanted.signature)
         wanted = replace(wanted, shapes=shapes)
         known = family_of(file.name, [tensor.name for tensor in graph.tensors])
-        inputs = read(inputs_of(graph), known, None)
+        inputs = Inputs.of(given, inputs_of(graph), model_metadata(file), known)
+        showing.check(inputs.picture)
         opening = load_compiled(file, device, shapes, opened, trace, wanted.signature)
     else:
         whom: Trust = "anyone" if "anyone" in trust else trust
@@ -118,14 +110,15 @@ def run(
         plan, place = session.plan, session.device
         if inputs is None:
             known = family_of(plan.model, [tensor.name for tensor in plan.tensors])
-            inputs = read(session.inputs, known, plan)
+            pictures, metadata = picture_inputs(plan), parse_metadata(plan.metadata)
+            inputs = Inputs.of(given, session.inputs, metadata, known, pictures)
+            showing.check(inputs.picture)
         arrays = inputs.arrays
         results = (
             observer.run(session, arrays, check) if observer else session.run(arrays, check=check)
         )
-    infos = plan.outputs
-    result = RunResult(place, plan, [summary(i, results[i.name]) for i in infos])
-    outputs = real_outputs(infos, results, inputs.metadata)
+    result = RunResult(place, plan, [summary(i, results[i.name]) for i in plan.outputs])
+    outputs = real_outputs(plan.outputs, results, inputs.metadata)
     shown = showing.add(result, outputs, inputs.picture)
     showing.write(results, shown, inputs.picture)
     result.written = showing.output
@@ -142,6 +135,19 @@ class Inputs:
     arrays: Mapping[str, Array]
     picture: Picture | None
     metadata: Metadata
+
+    @classmethod
+    def of(
+        cls,
+        given: InputValues,
+        infos: Sequence[TensorInfo],
+        metadata: Metadata,
+        family: Family | None,
+        pictures: Collection[str] = (),
+    ) -> Inputs:
+        """Those that options give; `family` and `pictures` are those of `InputValues.read`."""
+        arrays = given.read(infos, metadata, pictures, family)
+        return cls(arrays, _picture(given.named, infos), metadata)
 
 
 def _chosen(session: Session, wanted: Wanted, values: Sequence[str]) -> Session:
