@@ -6,7 +6,7 @@ from itertools import chain, count
 from ..accessors import Accessor, accessor
 from ..accessors.codecs import byte_table
 from ..ir import Op, Tensor
-from ..memory.allocation import Places
+from ..memory.allocation import Placement
 from ..ops.base.definition import Implementation
 from ..ops.base.launch import Launch
 from ..ops.base.storage import (
@@ -47,7 +47,7 @@ class Binding:
     launch: Launch
     implementation: Implementation
     target: Target
-    places: Places
+    placement: Placement
     used: set[str] = field(default_factory=set)
     roles: dict[str, Accessor] = field(default_factory=dict)
     # The arguments in the order of the kernel's parameters.
@@ -118,9 +118,9 @@ class Binding:
 
     def _shared(self, tensor: Tensor, found: Accessor) -> Argument | None:
         """The argument that a tensor is read through, in another role or with others, if bound."""
-        number = self.places.numbers.get(tensor)
+        number = self.placement.numbers.get(tensor)
         for argument in self.arguments if number is not None else ():
-            if number in map(self.places.numbers.get, argument.tensors):
+            if number in map(self.placement.numbers.get, argument.tensors):
                 return argument if argument.accessor.stored == found.stored else None
         return None
 
@@ -130,7 +130,7 @@ class Binding:
             tensor,
             storage,
             self.target,
-            self.places.layouts.get(tensor),
+            self.placement.layouts.get(tensor),
             by_slices=writes and self.sliced,
             flatten=self.launch.flatten,
             zero_point=self.implementation.zero_point if writes else None,
@@ -147,7 +147,7 @@ class Binding:
         if not self.target.tensor_images:
             return found
         texel = slice_bytes(tensor, self.target)
-        layout = self.places.layouts.get(tensor)
+        layout = self.placement.layouts.get(tensor)
         size = stored_bytes(tensor, storage, self.target)
         # The image spans the whole argument, which is longer than the tensor if it is a view.
         texels = (size if layout is None else layout.start + layout.span(size)) // texel

@@ -58,8 +58,8 @@ def generate(allocation: Allocation, progress: Callable[[], None] = lambda: None
 def _generated(
     sized: SizedOp, launch: Launch, allocation: Allocation, shown: Callable[[str], str]
 ) -> GeneratedLaunch:
-    places = allocation.places(sized, launch)
-    rendered = render(sized, launch, allocation.target, places, shown)
+    placement = allocation.placement(sized, launch)
+    rendered = render(sized, launch, allocation.target, placement, shown)
     limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
     packed = launch.packed.values()
     counted, reads = _counted(rendered, allocation), sized.implementation.reads

@@ -19,7 +19,7 @@ from .offsets import Interval, Layout, plan_memory
 
 
 @dataclass(frozen=True)
-class Places:
+class Placement:
     """Where the tensors of a launch lie in its arguments."""
 
     # The layout of each that is not the whole of its argument.
@@ -71,13 +71,13 @@ class Allocation:
         exact = self.lies(tensor, writes)
         return replace(exact, offset=exact.offset - start, size=exact.size + start)
 
-    def places(self, sized: SizedOp, launch: Launch) -> Places:
+    def placement(self, sized: SizedOp, launch: Launch) -> Placement:
         """Those of the tensors of a launch.
 
         Where buffers are bound as ones that are written, none of those that are read may overlap.
         """
         if self.target.language.writes_beside:
-            return Places(self.layouts, {})
+            return Placement(self.layouts, {})
         written = (*launch.writes.values(), *sized.op.early_outputs)
         read = {each for each in touched(sized, launch) if not each.constant}.difference(written)
         tensors = sorted(read, key=lambda each: each.name)
@@ -91,7 +91,7 @@ class Allocation:
                 layout = self.layouts.get(tensor, StridedLayout(0, size, size))
                 before = places[tensor].offset - places[group[0]].offset
                 layouts[tensor] = replace(layout, start=layout.start + before)
-        return Places({**self.layouts, **layouts}, numbers)
+        return Placement({**self.layouts, **layouts}, numbers)
 
     @cached_property
     def layouts(self) -> Mapping[Tensor, StridedLayout]:

@@ -14,7 +14,7 @@ from ...language.primary import Call, Member
 from ...language.printing import CPrinter
 from ...language.statement import Declare, Printed, Statements, body
 from ...language.types import INT
-from ...memory.allocation import Places
+from ...memory.allocation import Placement
 from ...ops.base.launch import Constant, Grid, Launch
 from ...sizing.sizes import SizedOp
 from ...target import Target
@@ -44,7 +44,11 @@ class RenderedLaunch:
 
 
 def render(
-    sized: SizedOp, launch: Launch, target: Target, places: Places, shown: Callable[[str], str]
+    sized: SizedOp,
+    launch: Launch,
+    target: Target,
+    placement: Placement,
+    shown: Callable[[str], str],
 ) -> RenderedLaunch:
     """Render the kernel of one launch (RenderError if the template fails: a bug in tflgpu).
 
@@ -55,7 +59,7 @@ def render(
     columns, rows, outer = (
         -(-size // part) * part for size, part in zip(launch.grid, group, strict=True)
     )
-    binding = Binding(launch, sized.implementation, target, places)
+    binding = Binding(launch, sized.implementation, target, placement)
     binding.bind(sized.op)
     vocabulary = Vocabulary(sized.op, binding, (columns, rows, outer))
     names = vocabulary.names()

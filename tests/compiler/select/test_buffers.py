@@ -15,7 +15,7 @@ from graphs import model
 
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.codegen.binding import Binding
-from tflgpu.compiler.memory.allocation import Places
+from tflgpu.compiler.memory.allocation import Placement
 from tflgpu.compiler.ops.buffers import buffers, most_buffers
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.sizing.sizes import size_operators
@@ -42,7 +42,7 @@ def kernels(
         for sized in size_operators(selected).operators:
             op, implementation = sized.op, sized.implementation
             for launch in sized.launches:
-                binding = Binding(launch, implementation, aimed, Places({}, {}))
+                binding = Binding(launch, implementation, aimed, Placement({}, {}))
                 binding.bind(op)
                 reckoned = buffers(op, launch, implementation)
                 yield implementation.name, len(binding.arguments), reckoned, most_buffers(op)
