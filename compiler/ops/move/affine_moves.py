@@ -63,8 +63,8 @@ class Move:
         input's shape then; rows of either only of whole slices, since there may be gaps between.
         """
         sizes, axes, extents = list(self.shape), list(self.axes), list(shape)
-        for place in reversed(range(1, len(axes))):
-            outer, inner = axes[place - 1 : place + 1]
+        for position in reversed(range(1, len(axes))):
+            outer, inner = axes[position - 1 : position + 1]
             count, size = (sizes[axis.of] for axis in (outer, inner))
             used = [axis.of for axis in axes]
             if (
@@ -72,14 +72,14 @@ class Move:
                 or used.count(inner.of) + used.count(outer.of) > 2
                 or inner != Axis(inner.of)
                 or outer != Axis(outer.of, outer.start)
-                or size != extents[place]
-                or not 0 <= outer.start <= extents[place - 1] - count
-                or (size % lanes and (place == len(axes) - 1 or inner.of == len(sizes) - 1))
+                or size != extents[position]
+                or not 0 <= outer.start <= extents[position - 1] - count
+                or (size % lanes and (position == len(axes) - 1 or inner.of == len(sizes) - 1))
             ):
                 continue
             sizes[outer.of : inner.of + 1] = [count * size]
-            extents[place - 1 : place + 1] = [extents[place - 1] * size]
-            axes[place - 1 : place + 1] = [Axis(outer.of, outer.start * size)]
+            extents[position - 1 : position + 1] = [extents[position - 1] * size]
+            axes[position - 1 : position + 1] = [Axis(outer.of, outer.start * size)]
             axes = [replace(axis, of=axis.of - (axis.of > outer.of)) for axis in axes]
         return Move(tuple(sizes), tuple(axes), self.fill), tuple(extents)
 
@@ -116,30 +116,30 @@ def fold(axis: Axis, index: Array, size: int) -> Array:
     return index
 
 
-def folded(axis: Axis, place: Expression, size: int) -> Expression:
+def folded(axis: Axis, coordinate: Expression, size: int) -> Expression:
     """A coordinate in a kernel, folded into an input axis of size `size`."""
     if axis.fold == "wrap":
-        return place % size
+        return coordinate % size
     if axis.fold:
         double = 1 if axis.fold == "symmetric" else 0
-        place = maximum(place, -double - place)
-        return minimum(place, 2 * size - 2 + double - place)
-    return place
+        coordinate = maximum(coordinate, -double - coordinate)
+        return minimum(coordinate, 2 * size - 2 + double - coordinate)
+    return coordinate
 
 
-def bounds(axis: Axis, place: Expression, size: int, extent: int) -> Expression:
+def bounds(axis: Axis, coordinate: Expression, size: int, extent: int) -> Expression:
     """The condition, where needed, that a coordinate is inside an input axis of size `size`."""
     ends = (axis.start, axis.start + axis.step * (extent - 1))
-    low = place >= 0 if min(ends) < 0 else TRUE
-    return low & (place < size if max(ends) >= size else TRUE)
+    low = coordinate >= 0 if min(ends) < 0 else TRUE
+    return low & (coordinate < size if max(ends) >= size else TRUE)
 
 
 def strides(move: Move, shape: Shape) -> list[int]:
     """How far apart neighbours along each axis of the result are in an input of this shape."""
     apart = [0] * len(move.shape)
-    for place, axis in enumerate(move.axes):
+    for position, axis in enumerate(move.axes):
         if axis.step:
-            apart[axis.of] += axis.step * prod(shape[place + 1 :])
+            apart[axis.of] += axis.step * prod(shape[position + 1 :])
     return apart
 
 
@@ -162,11 +162,11 @@ class Source:
         """The coordinates in the input of the element at these coordinates."""
         return [self._along(axis, size, at) for axis, size in self._axes]
 
-    def place(self, at: Coordinates) -> Expression:
+    def index(self, at: Coordinates) -> Expression:
         """Its flat index there."""
         return horner(*zip(self.coordinates(at), self.shape, strict=True))
 
-    def result_place(self, at: Coordinates) -> Expression:
+    def result_index(self, at: Coordinates) -> Expression:
         """The flat index in the result of the element at these coordinates."""
         return horner(*((at[axis], size) for axis, size in enumerate(self.move.shape)))
 
