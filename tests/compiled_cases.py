@@ -5,14 +5,17 @@ first implementation that suits each operator, once with the second, and so on, 
 is generated.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agreement import any_order
 from cases import Case
+from cases.sample import sample
 from graphs import model
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
@@ -91,6 +94,16 @@ def compile_cases(
     return CompiledCases(cases, rank, compiled, together.inputs, choices)
 
 
+def sampled_kernels(
+    cases: Iterable[Case], target: TargetName, profile: str
+) -> Iterator[CompiledCases]:
+    """Those of these cases that are in the sample, each with the implementations named there."""
+    chosen = {case: sample()[case] for case in cases if case in sample()}
+    for rank in sorted({rank for ranks in chosen.values() for rank in ranks}):
+        together = tuple(case for case, ranks in chosen.items() if rank in ranks)
+        yield compile_cases(together, target, profile, rank)
+
+
 def every_kernel(
     cases: tuple[Case, ...],
     target: TargetName,
@@ -98,14 +111,17 @@ def every_kernel(
     others: tuple[int, int] | None,
     precision: Precision = "f32",
 ) -> Iterator[CompiledCases]:
-    """Cases of an operator with its first implementations, then some with each of the others.
+    """Cases of operators with their first implementations, then some with each of the others.
 
-    `others` are where these cases begin and how far they are apart; None for none of them.
+    `others` are where an operator's cases begin of which these are, and how far they are apart;
+    None for none of them.
     """
     first = compile_cases(cases, target, profile, precision=precision)
     yield first
     if others is not None:
-        tried = first.cases[slice(others[0], None, others[1])]
+        start, step = others
+        of_operators = (tuple(found) for _, found in groupby(cases, attrgetter("operator")))
+        tried = [case for found in of_operators for case in found[start::step]]
         for rank in range(1, max(first.choices.values(), default=1)):
             chosen = tuple(case for case in tried if first.choices.get(case.name, 1) > rank)
             if chosen:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import pytest
 
@@ -21,8 +21,6 @@ from tflgpu.runtime import DeviceError
 from tflgpu.runtime.launch.device import DeviceInfo
 from tflgpu.runtime.opencl.trials import known
 from tflgpu.runtime.plan.running import Limits
-
-T = TypeVar("T")
 
 REQUIRED = os.environ.get("TFLGPU_REQUIRE_DEVICES") == "1"
 
@@ -149,50 +147,29 @@ class Way:
     target: TargetName
     profile: str
     device: str
-    # The cases of an operator that run this way: the first one, and how far they are apart.
-    share: tuple[int, int] = (0, 1)
-    # Those of them that run with the other implementations that suit them, too, likewise.
-    others: tuple[int, int] | None = None
-    optimized: int = 1  # Of how many operators the driver optimizes one's kernels; 0 for none.
+    whole: bool = True  # Whether all cases of operators run this way, not only a sample of them.
 
     def __str__(self) -> str:
         return f"{self.target}-{self.profile}-{short_name(self.device)}"
-
-    @property
-    def whole(self) -> bool:
-        """Whether all cases run this way."""
-        return self.share == (0, 1)
-
-    def shared(self, cases: tuple[T, ...]) -> tuple[T, ...]:
-        """Its share of an operator's cases; all of them if there is just one."""
-        start, step = self.share
-        return cases[start::step] or cases
-
-    def optimizes(self, number: int) -> bool:
-        """Whether the driver optimizes the kernels of the operator with this number."""
-        return self.optimized > 0 and number % self.optimized == 0
 
 
 def ways() -> list[Way]:
     """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL and
     WebGPU.
 
-    A single device has both. Wide slices run all cases, and every fourth with each of its
-    implementations; the kernels of every fourth operator are optimized. The others have slices of 4
-    and share the cases: OpenCL and OpenGL each run every fourth, and every other one of these with
-    each of its implementations, WebGPU every eighth. With --cases all, each runs all of them,
-    optimized.
+    A single device has both. Wide slices run all cases of operators; the others, with slices of 4,
+    run a sample, or all with --cases all.
     """
     devices = list(opencl_devices() or [""])
     rows = []
     for i, device in enumerate(devices if len(devices) > 1 else devices * 2):
         fitting = fitting_profiles(device)
         if i % 2 == 0:
-            rows.append(Way("opencl", fitting[-1], device, others=(0, 4), optimized=4))
+            rows.append(Way("opencl", fitting[-1], device))
         else:
-            rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 2), optimized=0))
-    rows.append(Way("glsl", "gpu", "auto", share=(2, 4), others=(0, 2)))
-    rows.append(Way("wgsl", "webgpu", "auto", share=(3, 8)))
+            rows.append(Way("opencl", fitting[0], device, whole=False))
+    rows.append(Way("glsl", "gpu", "auto", whole=False))
+    rows.append(Way("wgsl", "webgpu", "auto", whole=False))
     return rows
 
 

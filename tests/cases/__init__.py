@@ -4,6 +4,9 @@ Sizes are prime and no multiples of the slice widths 4, 8 and 16, except where t
 such multiples. Batches are larger than one wherever the operator allows it.
 """
 
+from collections.abc import Mapping
+from functools import cache
+
 from . import (
     attention,
     binary,
@@ -54,12 +57,13 @@ FILES = (
 CASES: tuple[Case, ...] = tuple(case for file in FILES for table in file.TABLES for case in table())
 
 
-def families() -> dict[str, tuple[Case, ...]]:
+@cache
+def families() -> Mapping[str, tuple[Case, ...]]:
     """The cases of each operator."""
-    found: dict[str, tuple[Case, ...]] = {}
+    found: dict[str, list[Case]] = {}
     for case in CASES:
-        found[case.operator] = (*found.get(case.operator, ()), case)
-    return found
+        found.setdefault(case.operator, []).append(case)
+    return {operator: tuple(cases) for operator, cases in found.items()}
 
 
 __all__ = ["CASES", "Case", "families"]

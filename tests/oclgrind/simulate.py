@@ -26,6 +26,7 @@ from tflgpu.runtime.opencl.programs import Program
 from tflgpu.runtime.plan.kernels import Kernel
 
 DEVICE = "Oclgrind"
+TOGETHER = 32  # Cases compiled as one model, which costs a fraction of compiling each alone.
 # Oclgrind 21.10 is wrong about these functions of a vector of integers and a number.
 CORRECTIONS = """
 #define clamp(v, low, high) clamp(v, (__typeof__(v))(low), (__typeof__(v))(high))
@@ -46,9 +47,10 @@ class Simulator(OpenCLDevice):
 
 def main(profile: str, first: str, step: str, operators: Sequence[str]) -> None:
     found: dict[str, str] = {}
-    for name in operators:
-        cases = families()[name][int(first) :: int(step)]
-        for item in every_kernel(cases, "opencl", profile, (0, 1)) if cases else ():
+    listed = [case for name in operators for case in families()[name][int(first) :: int(step)]]
+    for start in range(0, len(listed), TOGETHER):
+        cases = tuple(listed[start : start + TOGETHER])
+        for item in every_kernel(cases, "opencl", profile, (0, 1)):
             with TemporaryDirectory() as folder:
                 stored = pipeline.write(item.model, Path(folder))
                 with tflgpu.load(stored, device=DEVICE, store_binaries=False) as session:

@@ -56,7 +56,9 @@ def cases(name: str) -> st.SearchStrategy[Case]:
     return generate()
 
 
-def visit(name: str, number: int, look: Callable[[Case], None], *phases: Phase) -> None:
+def visit(
+    name: str, number: int, look: Callable[[Case], None], *phases: Phase, most: int = HANDFUL
+) -> None:
     """Call `look` with a handful of cases of a generator, by number; the first is the simplest.
 
     A longer run of hypothesis would soon repeat variations of what it has drawn.
@@ -64,7 +66,7 @@ def visit(name: str, number: int, look: Callable[[Case], None], *phases: Phase) 
 
     @seed(number)
     @settings(
-        max_examples=HANDFUL + 1,
+        max_examples=most + 1,
         database=None,
         deadline=None,
         phases=phases,
@@ -120,7 +122,8 @@ def drawn(way: Way, count: int, first: int) -> Iterator[Case]:
             chosen = [j for j in chosen if start + j < count]
             found: list[Case] = []
             if chosen:
-                visit(name, first + start // HANDFUL, found.append, Phase.generate)
+                most = chosen[-1] + 1
+                visit(name, first + start // HANDFUL, found.append, Phase.generate, most=most)
             for case in (case for j, case in enumerate(found[1:]) if j in chosen):
                 if case.name not in seen and accepted(case):
                     seen.add(case.name)

@@ -6,6 +6,7 @@ each of its implementations.
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 from agreement import any_order
@@ -30,12 +31,11 @@ def kernels(
     cases: tuple[Case, ...], target: TargetName, profile: str
 ) -> Iterator[tuple[str, int, int, int]]:
     """Each kernel: its implementation, what it binds, what is reckoned of it, and at most."""
-    ranks, rank = 1, 0
     options = Options(target=target, device=profile, fallback="none")
     aimed = pipeline.target_of(options)
-    content = model({case.name: case.value for case in cases}).content
-    while rank < ranks:
+    for rank in count():
         choices: dict[str, int] = {}
+        content = model({case.name: case.value for case in cases}).content
         with any_order(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipeline, "choose_storage", by_rank(rank, choices))
             selected = pipeline.select(content, options, aimed)
@@ -46,7 +46,9 @@ def kernels(
                 binding.bind(op)
                 reckoned = buffers(op, launch, implementation)
                 yield implementation.name, len(binding.arguments), reckoned, most_buffers(op)
-        ranks, rank = max(choices.values(), default=1), rank + 1
+        cases = tuple(case for case in cases if choices.get(case.name, 1) > rank + 1)
+        if not cases:
+            return
 
 
 @pytest.mark.parametrize(("target", "profile"), TARGETS)
