@@ -27,7 +27,7 @@ Line = tuple[str, str]  # A template, and a line of what it renders.
 def sample() -> Mapping[Case, tuple[int, ...]]:
     """The ranks that each case of the sample is compiled with; a new operator's first case."""
     listed = json.loads(FILE.read_text(encoding="utf-8"))
-    found = {}
+    found: dict[Case, tuple[int, ...]] = {}
     for operator, cases in families().items():
         ranks = listed.get(operator, {cases[0].situation: [0]})
         found |= {case: tuple(ranks[case.situation]) for case in cases if case.situation in ranks}
