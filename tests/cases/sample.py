@@ -3,7 +3,7 @@
     python -m cases.sample
 
 chooses them anew. A line counts as the same with other numbers and in another kernel of its
-template. The sample has every operator and all special values.
+template. The sample has every operator, every function that a kernel calls, and all special values.
 """
 
 import json
@@ -17,10 +17,11 @@ from .case import Case
 
 FILE = Path(__file__).with_name("sample.json")
 LEAST = 6  # Lines that a case must add.
-NUMBER, KERNEL = re.compile(r"\b\d[\w.]*"), re.compile(r"_\d{3}\b")
+NUMBER, KERNEL, CALL = (re.compile(text) for text in (r"\b\d[\w.]*", r"_\d{3}\b", r"\b\w+\("))
 
 Chosen = tuple[Case, int]  # A case, and the rank of the implementations it is compiled with.
-Line = tuple[str, str]  # A template, and a line of what it renders.
+# A template, and a line of what it renders; the operator or a function, which has no template.
+Line = tuple[str, str]
 
 
 @cache
@@ -41,7 +42,7 @@ def rendered() -> Iterator[tuple[Chosen, set[Line]]]:
 
     for cases in families().values():
         for item in every_kernel(cases, "glsl", "gpu", (0, 1)):
-            lines: dict[str, set[Line]] = {case.name: set() for case in item.cases}
+            lines = {case.name: {("", case.operator)} for case in item.cases}
             for dispatch in item.model.plan.dispatches:
                 file = item.model.plan.kernels[dispatch.kernel].file
                 name = dispatch.label.rpartition("-> ")[2].split("/")[0].split(":")[0]
@@ -52,26 +53,30 @@ def rendered() -> Iterator[tuple[Chosen, set[Line]]]:
 
 def lines_of(template: str, source: str) -> Iterator[Line]:
     for line in source.splitlines():
-        code = line.split("//")[0].strip()
+        code = KERNEL.sub("_", NUMBER.sub("0", line.split("//")[0].strip()))
+        yield from (("", name) for name in CALL.findall(code))
         if code:
-            yield template, KERNEL.sub("_", NUMBER.sub("0", code))
+            yield template, code
 
 
 def choose(lines: Mapping[Chosen, set[Line]]) -> Iterator[Chosen]:
-    """Special values, the case of each other operator that adds most, and then whatever does."""
+    """Special values, cases with the operators and functions that are left, and those that add
+    most."""
     special = {case.name for table in special_values.TABLES for case in table()}
     first = [each for each in lines if each[0].name in special and each[1] == 0]
     yield from first
-    missing = families().keys() - {case.operator for case, _ in first}
     seen = set[Line]().union(*(lines[each] for each in first))
     left = {each: found - seen for each, found in lines.items() if each not in first}
+
+    def worth(each: Chosen) -> tuple[int, int]:
+        return sum(not template for template, _ in left[each]), len(left[each])
+
     while left:
-        best = max(left, key=lambda each: (each[0].operator in missing, len(left[each])))
-        added = left.pop(best)
-        if len(added) < LEAST and not missing:
+        best = max(left, key=worth)
+        if worth(best) < (1, 0) and len(left[best]) < LEAST:
             return
         yield best
-        missing -= {best[0].operator}
+        added = left.pop(best)
         left = {each: found - added for each, found in left.items()}
 
 
