@@ -20,14 +20,17 @@ pytestmark = pytest.mark.slow
 NETWORKS = (
     "audio/micro_speech_lstm",
     "classification_other/keras_lstm_mnist_ptq",
-    "classification_other/trained_lstm",
     "mediapipe_face/face_blendshapes",
-    "mediapipe_face/face_detection_short_range",
-    "mediapipe_face/face_landmark__data",
     "mediapipe_hand/hand_recrop",
-    "pose_other/hourglass",
     "recommend_rl/recommendation_rnn_i10o100",
     "tiny_mlperf/vww_96_int8",
+)
+# Those that run with --cases all.
+OTHERS = (
+    "classification_other/trained_lstm",
+    "mediapipe_face/face_detection_short_range",
+    "mediapipe_face/face_landmark__data",
+    "pose_other/hourglass",
 )
 RUN = """async (inputs) => {
   const arrays = {float32: Float32Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array};
@@ -46,8 +49,12 @@ def browser() -> Iterator[Any]:
         yield opened
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-def test_a_network(network: str, models: Path, browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("network", (*NETWORKS, *OTHERS))
+def test_a_network(
+    network: str, models: Path, browser: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if network in OTHERS and request.config.getoption("--cases") == "some":
+        pytest.skip("runs with --cases all")
     content = (models / "networks" / f"{network}.tflite").read_bytes()
     options = Options(target="wgsl", device="webgpu", fallback="none")
     variant = read_variant(pipeline.write(pipeline.build(content, options), tmp_path / "cache"))

@@ -38,10 +38,15 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture(autouse=True, scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where rooflines are kept in these tests: not among those of whoever runs them."""
+    """Where rooflines are kept in these tests: not among those of whoever runs them.
+
+    They are measured with fewer runs.
+    """
     folder = tmp_path_factory.mktemp("rooflines")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rooflines, "folder", lambda: folder)
+        patch.setattr(rooflines, "PASSES", 3)
+        patch.setattr(rooflines, "RUNS", 5)
         yield folder
 
 

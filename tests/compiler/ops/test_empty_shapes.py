@@ -122,6 +122,7 @@ GROUP = 100  # Variants of a model.
 
 
 @pytest.mark.slow
+@pytest.mark.shared
 def test_all_of_the_output_is_written(attached: Attached, tmp_path: Path) -> None:
     """The devices share the cases."""
     every = [(each.target, each.device or attached.device) for each in ATTACHED]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import assert_litert, difference, run
-from devices import Attached
+from devices import Way, by_turns
 from graphs import (
     Body,
     Call,
@@ -288,17 +288,15 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
 }
 
 
-@pytest.mark.parametrize(("made", "sizes", "others"), CASES.values(), ids=CASES)
-def test_a_model_for_other_sizes(
-    made: Made, sizes: Shape, others: Shape, attached: Attached, tmp_path: Path
-) -> None:
+@by_turns(CASES)
+def test_a_model_for_other_sizes(kind: str, way: Way, tmp_path: Path) -> None:
+    made, sizes, others = CASES[kind]
     wanted = model({"y": made(*others)})
     ((name, values),) = wanted.inputs.items()
     content = model({"y": made(*sizes)}).content
-    profile = "cpu" if attached.target == "opencl" else "gpu"
     shapes: dict[str, Any] = {"input_shapes": ((name, values.shape),), "cut_tables": True}
-    options = Options(target=attached.target, device=profile, fallback="none", **shapes)
-    found = run(pipeline.build(content, options), attached.device, tmp_path, wanted.inputs)
+    options = Options(target=way.target, device=way.profile, fallback="none", **shapes)
+    found = run(pipeline.build(content, options), way.device, tmp_path, wanted.inputs)
     assert_litert(found, wanted)
 
 
