@@ -85,6 +85,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="some",
         help="the cases of operators, and on WebGPU the networks, that run on each device",
     )
+    parser.addoption(
+        "--share", type=int, default=1, metavar="N", help="run every Nth test, whatever it is"
+    )
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> NeedyModule:
@@ -99,10 +102,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Unless all cases are asked for, a test of the compiler that runs on OpenCL's first device may be
     left out on the next one.
     """
+    share = config.getoption("--share")
+    left = {item for item in items if number(item) % share}
     if config.getoption("--cases") == "some":
-        left = {item for item in items if repeats(item)}
-        config.hook.pytest_deselected(items=list(left))
-        items[:] = [item for item in items if item not in left]
+        left |= {item for item in items if repeats(item)}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
     for item in items:
         slow = item.get_closest_marker("slow") is not None
         if not slow and not DEVICES_AND_MODELS & set(getattr(item, "fixturenames", ())):
@@ -112,14 +117,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def repeats(item: pytest.Item) -> bool:
     """Whether a test of the compiler runs on OpenCL's first device, too; not of every third."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
-    device = params.get("opencl_device")
+    device = str(params.get("opencl_device"))
     if isinstance(found := params.get("attached"), Attached) and found.target == "opencl":
         device = found.device
     if device not in opencl_devices()[1:] or item.get_closest_marker("shared"):
         return False
-    # The same tests, whatever the device is called.
-    name = item.nodeid.replace(short_name(device), "")
-    return item.path.is_relative_to(TESTS / "compiler") and crc32(name.encode()) % 3 > 0
+    return item.path.is_relative_to(TESTS / "compiler") and number(item, short_name(device)) % 3 > 0
+
+
+def number(item: pytest.Item, *without: str) -> int:
+    """A number that a test has wherever it runs, whatever devices are called."""
+    name = item.nodeid
+    for text in without:
+        name = name.replace(text, "")
+    return crc32(name.encode())
 
 
 def pytest_collection_finish() -> None:

@@ -16,9 +16,10 @@ from disks import mounted
 from plans import LENGTH, chain, chain_result, check
 from platforms import linux
 
-from tflgpu.runtime import CacheWarning, PlanError, execution, load
+from tflgpu.runtime import CacheWarning, PlanError, load
 from tflgpu.runtime.cache.binaries import BINARIES, write_binary
 from tflgpu.runtime.cache.folder import find_variants
+from tflgpu.runtime.execution import execution
 
 
 @linux

@@ -50,10 +50,11 @@ def test_noise_is_refused(body: bytes) -> None:
             from_bytes(sealed(content))
 
 
-@pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
-def test_any_byte_may_change(mask: int) -> None:
+def test_any_byte_may_change() -> None:
+    """In its lowest bit, its highest or all of them, in turns."""
     body = bytearray(encode(complete(), IDENTIFIER))
     for position in range(len(body)):
+        mask = (0x01, 0x80, 0xFF)[position % 3]
         body[position] ^= mask
         valid_or_refused(bytes(body))
         body[position] ^= mask
