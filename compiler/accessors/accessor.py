@@ -128,10 +128,6 @@ class Accessor(ABC):
         """The index in the array of what lies at a position."""
 
     @abstractmethod
-    def assign(self, index: Operand, value: Operand) -> Statements:
-        """The statement that stores a slice or an element at an index."""
-
-    @abstractmethod
     def write(self, position: Position, value: Expression) -> Statements:
         """The statements that store a slice or an element at a position."""
 

@@ -77,6 +77,3 @@ class Rows(Slices):
         pixel = self.nest(position.batch, position.row, first, 0)
         index = pixel + horner((position.slice, self.slices), (0, self.lanes))
         return index + further * (self.extents or self.nested)[-1]
-
-    def assign(self, index: Operand, value: Operand) -> Statements:
-        return body(self.codec.save(self.memory, index, value))
