@@ -11,7 +11,7 @@ from graphs import call, model, w, x
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.ir import Array, Graph, constant
 from tflgpu.compiler.ops.base import definition
-from tflgpu.compiler.rewrites import LOWER, PIPELINE
+from tflgpu.compiler.rewrites import LOWER, PIPELINE, pass_manager
 from tflgpu.compiler.rewrites.rewrite import Attempt, Attempts, graph_rewrite
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools import bisect as bisection
@@ -45,7 +45,7 @@ def add_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add the wrong rewrite to the pipeline, before its last four."""
     broken = (*PIPELINE[:-4], worsen, *PIPELINE[-4:])
     monkeypatch.setattr(pipeline, "LOWER", (*LOWER[:-4], worsen, *LOWER[-4:]))
-    monkeypatch.setattr(pipeline, "PIPELINE", broken)
+    monkeypatch.setattr(pass_manager, "PIPELINE", broken)
     monkeypatch.setattr(bisection, "PIPELINE", broken)
 
 
