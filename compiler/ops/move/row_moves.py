@@ -120,6 +120,8 @@ def by_short_rows(moved: Moved, target: Target) -> Launch | str:
         along=along,
         items=items,
         columns=shape[-1],
+        # Rows lie along the input's innermost axis of more than one element.
+        source_columns=next(size for size in reversed(source.shape) if size > 1),
         apart=apart[along],
         pitch=pitch,
     )

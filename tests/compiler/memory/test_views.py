@@ -232,6 +232,13 @@ def test_columns_become_rows(tmp_path: Path) -> None:
         assert_agrees(tmp_path / str(columns), row, turned)
 
 
+def test_columns_become_short_rows(tmp_path: Path) -> None:
+    """Elements of a row of the result lie as far apart in the input as its rows are long."""
+    whole = call("TANH", x(4, 3, 5, 10))
+    column = call("SLICE", whole, ints(0, 0, 0, 6), ints(4, 3, 5, 1))
+    assert_agrees(tmp_path, whole, transpose(column, 1, 3, 0, 2))
+
+
 def test_parts_amid_a_slice_are_copied(tmp_path: Path) -> None:
     assert_agrees(tmp_path, *unaligned())
 
