@@ -1,12 +1,15 @@
 """Commands of `tflgpu`, run in the process of the tests or in one of their own."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from platformdirs import user_cache_path
 
 from tflgpu.compiler.cli import main
 
@@ -37,6 +40,14 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     """`tflgpu` in a process of its own that is under way, and says nothing unless options do."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
     return subprocess.Popen(_command(arguments), text=True, **quiet)
+
+
+def cache_of_drivers(folder: Path) -> str:
+    """A folder as XDG_CACHE_HOME of a process, which need not try the drivers once more."""
+    tried = user_cache_path("tflgpu") / "drivers"
+    if tried.is_dir():
+        shutil.copytree(tried, folder / "tflgpu" / "drivers", dirs_exist_ok=True)
+    return str(folder)
 
 
 def _command(arguments: Sequence[object]) -> list[str]:

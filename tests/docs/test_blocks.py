@@ -16,6 +16,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from commands import cache_of_drivers
 
 import tflgpu
 from docs.pages import PAGES, ROOT, Block, blocks
@@ -68,7 +69,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in FOLDERS:
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", cache_of_drivers(tmp_path / ".cache"))
     # Measuring the roofline takes half a minute.
     roof = Roofline(1e12, ((1 << 27, 1e11),), 1e-7)
     monkeypatch.setattr(rooflines, "measure", lambda *_: roof)

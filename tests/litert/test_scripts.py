@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from commands import cache_of_drivers
 from devices import opencl_devices, unavailable
 from graphs.interfaces import write_models
 from paths import DIGITS
@@ -47,7 +48,7 @@ def run(folder: Path, way: str, *command: str) -> Printed:
     """What the scripts print, run by a command; compiled models are in the folder's `cache`."""
     scripts = map(str, SCRIPTS)
     program = [sys.executable, *command, str(HERE / "run_scripts.py"), way, str(folder), *scripts]
-    paths = {"XDG_CACHE_HOME": str(folder / "cache")}
+    paths = {"XDG_CACHE_HOME": cache_of_drivers(folder / "cache")}
     result = subprocess.run(
         program, capture_output=True, text=True, env={**os.environ, **paths}, check=False
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from commands import cache_of_drivers
 from devices import best_opencl_device
 from paths import DIGITS_MODEL, ROOT
 
@@ -295,7 +296,7 @@ def test_what_is_compiled_is_run_without_the_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device = best_opencl_device()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", cache_of_drivers(tmp_path / "home"))
     cache = tmp_path / "cache"
     tflgpu.compile(DIGITS_MODEL, cache, device=device)
     load = f"import tflgpu; tflgpu.load({str(DIGITS_MODEL)!r}, device={device!r})"

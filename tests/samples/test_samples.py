@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import WEBGPU, chromium
+from commands import cache_of_drivers
 from devices import opencl_devices, unavailable
 from paths import DIGITS, DIGITS_MODEL, SAMPLES
 from PIL import Image
@@ -117,7 +118,7 @@ def test_the_table_of_networks(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         # Do not use or change the rooflines of the user who runs the tests.
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        env={**os.environ, "XDG_CACHE_HOME": cache_of_drivers(tmp_path / "cache")},
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"\n\| digits\.tflite \| float32 (\| \d+\.\d\d ){5}\|\n", done.stdout)
