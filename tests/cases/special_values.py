@@ -71,6 +71,9 @@ def quotients() -> Iterator[Case]:
     second = known(np.array([0.1, 0.1, 0.1, 0.1, 3, 3, -3, -3, -2, 0.2, 0.7], np.float32))
     for operator in ("FLOOR_DIV", "FLOOR_MOD"):
         yield Case(operator, "next to whole quotients", call(operator, first, second))
+    infinite = known(np.array([np.inf, np.inf, -np.inf, -np.inf, np.inf], np.float32))
+    value = call("FLOOR_MOD", computed(5, -5, 5, -5, 0), infinite)
+    yield Case("FLOOR_MOD", "of infinite divisors", value)
     bases = computed(0, 0, 0, -2, -2, -2, -2, -8, np.nan, 1, -3)
     powers = known(np.array([-1, 0, 2, 2, 3, -1, 0.5, 1 / 3, 0, np.nan, 3], np.float32))
     yield Case("POW", "of zeros and negative values", call("POW", bases, powers))
