@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from graphs import Call, Input, Value, call, ints, typed, w
-from hypothesis.strategies import DrawFn
+from hypothesis.strategies import DrawFn, permutations
 
 from tflgpu.compiler.ir import Shape
 
@@ -149,11 +149,22 @@ def _moved(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
         "joined": lambda: call("CONCATENATION", value, value, axis=position),
         "mean": lambda: call("MEAN", value, ints(position), keep_dims=True),
         "padded": lambda: call("PAD", value, table([[n % 2, 1] for n in range(len(sizes))])),
+        "part": lambda: _part(draw, value, sizes),
         "softmax": lambda: call("SOFTMAX", value, beta=1.0),
-        "turned": lambda: call("TRANSPOSE", value, ints(*reversed(range(len(sizes))))),
+        "turned": lambda: call("TRANSPOSE", value, ints(*draw(permutations(range(len(sizes)))))),
     }
     moved = ways[pick(draw, tuple(ways))]()
     return moved, shape_of(moved)
+
+
+def _part(draw: DrawFn, value: Value, sizes: Shape) -> Call:
+    """Some of the elements along an axis, which may lie as a view within the value."""
+    position = number(draw, 0, len(sizes) - 1)
+    first = number(draw, 0, sizes[position] - 1)
+    count = pick(draw, (1, sizes[position] - first))
+    begin = [first if n == position else 0 for n in range(len(sizes))]
+    extents = [count if n == position else size for n, size in enumerate(sizes)]
+    return call("SLICE", value, ints(*begin), ints(*extents))
 
 
 def _layer(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
