@@ -13,10 +13,19 @@ WASTE = 1.25  # Most work-items that a tuned group may start per work-item of th
 # Share of lanes that is worth as much as loading weights once for all work-items of a warp.
 SPLIT_WARP = 0.25
 
+# Floating-point operations that are enough for a group, of which threads of a processor take some.
+GROUP_WORK = 1 << 11
+
 
 def budget(launch: Launch, target: Target) -> int:
-    """Work-items of a group by the device profile."""
-    return target.device.heavy_group if launch.heavy else target.device.light_group
+    """Work-items of a group by the device profile, and on processors by what each has to do."""
+    device = target.device
+    if launch.heavy:
+        return device.heavy_group
+    if not target.on_processor:
+        return device.light_group
+    each = launch.flops // max(prod(launch.grid), 1)
+    return min(device.light_group, max(GROUP_WORK // max(each, 1), device.heavy_group))
 
 
 def choose_group(launch: Launch, target: Target) -> WorkGroup:

@@ -12,7 +12,6 @@ from ..base.images import rank_fits
 from ..base.launch import Launch, linear_launch
 from ..base.shapes import second_operand_axis
 from ..base.storage import ANY, FLOATS, LINEAR
-from .lines import LONG
 
 
 def _infer_arg(op: Op) -> list[Shape]:
@@ -58,7 +57,6 @@ def _arg(op: Op, target: Target) -> Launch:
             "inner": prod(shape[axis + 1 :]),
             "better": ">" if op.name == "ARG_MAX" else "<",
         },
-        heavy=shape[axis] >= LONG,
         flops=op.operand(0).elements,
     )
 

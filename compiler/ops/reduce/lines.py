@@ -41,7 +41,6 @@ def seats(items: int, target: Target) -> int:
 MIN_GROUP = 64
 
 SHORT_LINE = 32  # The most values of a line that registers hold.
-LONG = 1 << 11  # Fewest elements along a line that are work enough for a work-group of a processor.
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,6 @@ class Lines:
             },
             variant="_group" * (group_items > 1) + variant,
             group=(group_items, 1, 1) if group_items else None,
-            heavy=prod(self.shape) >= LONG * prod(grid),
             flops=self.flops,
         )
 

@@ -67,3 +67,9 @@ def test_the_depth_of_groups_is_the_device_s(tmp_path: Path) -> None:
     assert choose_group(launch, Target(profile("nvidia")))[2] == 64
     shallow = Target(profile(own_profile(tmp_path, "nvidia", max_group_depth=8)))
     assert all(group[2] <= 8 for group in groups_worth_trying(launch, shallow))
+
+
+@pytest.mark.parametrize("flops, items", [(1, 64), (32, 64), (64, 32), (700, 2), (4096, 1)])
+def test_threads_of_a_processor_share_work_items_that_do_much(flops: int, items: int) -> None:
+    launch = Launch("x.jinja", (256, 1, 1), {}, {}, flops=256 * flops)
+    assert choose_group(launch, Target(profile("cpu"))) == (items, 1, 1)
