@@ -11,6 +11,7 @@ operators, separated by semicolons, of which the first is shown.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 
 LONG = 48  # Characters of a name from which on all names beside it are shortened.
 
@@ -29,17 +30,17 @@ def short_names(texts: Iterable[str]) -> Mapping[str, str]:
     names = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
     if not any(len(name) >= LONG for name in names):
         return {}
-    short = _shortened(names, _first)
-    if len(set(short.values())) == len(short):
-        return short
-    short = _shortened(names, _each)
-    uses = Counter(short.values())
+    for shorten in (_first, _each, _whole, _with_classes):
+        short = _shortened(names, shorten)
+        uses = Counter(short.values())
+        if len(uses) == len(short):
+            break
     return {name: text if uses[text] == 1 else name for name, text in short.items()}
 
 
 def _shortened(names: Iterable[str], shorten: Callable[[str], list[str]]) -> dict[str, str]:
     paths = {name: shorten(name) for name in names}
-    common = _common([path for path in paths.values() if len(path) > 1])
+    common = _shared([path for path in paths.values() if len(path) > 1])
     return {name: "/".join(path[common if len(path) > 1 else 0 :]) for name, path in paths.items()}
 
 
@@ -59,8 +60,20 @@ def _first(name: str) -> list[str]:
 def _each(name: str) -> list[str]:
     """The components of the first name in a name, with the last ones of the others."""
     first, *others = name.split(";")
-    shown = (other if _NUMBER.match(other) else _components(other)[-1] for other in others)
-    return _joined(first, "".join(f";{other}" for other in shown))
+    texts = (other if _NUMBER.match(other) else _components(other)[-1] for other in others)
+    return _joined(first, "".join(f";{text}" for text in texts))
+
+
+def _whole(name: str, classes: bool = False) -> list[str]:
+    """The components of the first name in a name, with those of the others from where they part."""
+    path, *others = (_components(part, classes) for part in name.split(";"))
+    texts = ("/".join(other[_shared([path, other]) :]) for other in others)
+    return [*path[:-1], path[-1] + "".join(f";{text}" for text in texts)]
+
+
+def _with_classes(name: str) -> list[str]:
+    """As `_whole`, with classes, which tell apart modules of several lists."""
+    return _whole(name, classes=True)
 
 
 def _joined(first: str, rest: str) -> list[str]:
@@ -68,12 +81,13 @@ def _joined(first: str, rest: str) -> list[str]:
     return [*path, last + rest]
 
 
-def _components(name: str) -> list[str]:
-    """The components of a name; those of PyTorch without classes, except for the last one."""
+def _components(name: str, classes: bool = False) -> list[str]:
+    """The components of a name; those of PyTorch with classes if asked, and always the last one."""
     *path, last = name.split("/")
     modules = [_MODULE.fullmatch(part) for part in path]
+    found = "shown" if classes else "instance"
     shown = [
-        module["instance"] if module else part
+        module[found] if module else part
         for part, module in zip(path, modules, strict=True)
         if not module or module["instance"]
     ]
@@ -81,13 +95,8 @@ def _components(name: str) -> list[str]:
     return [*shown, module["shown"] if module else last]
 
 
-def _common(paths: list[list[str]]) -> int:
+def _shared(paths: list[list[str]]) -> int:
     """How many components all paths begin with, without the last of each; 0 for a single one."""
-    if len(paths) < 2:
-        return 0
-    count = 0
-    for parts in zip(*(path[:-1] for path in paths), strict=False):
-        if len(set(parts)) > 1:
-            break
-        count += 1
-    return count
+    parts = zip(*(path[:-1] for path in paths), strict=False)
+    alike = takewhile(lambda part: len(set(part)) == 1, parts)
+    return len(list(alike)) if len(paths) > 1 else 0

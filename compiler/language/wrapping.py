@@ -10,21 +10,29 @@ STEP = "  "  # The indentation of a block.
 _SIGNS = ("? :", "||", "&&", "| ^ &", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
 _TIGHTNESS = {sign: level for level, signs in enumerate(_SIGNS, 1) for sign in signs.split()}
 _BREAK = re.compile(r"(?<=, )|(?= (\S\S?) )")
+_COMMENT_BREAK = re.compile(r"(?<=[,:] )|(?= (\S\S?) )")
 
 
-def wrapped(line: str, width: int = WIDTH) -> list[str]:
-    """A statement on as few lines as it needs; those after the first are two steps deeper."""
-    return list(_wrapped(line, width)) if len(line) > width else [line]
+def wrapped(line: str, width: int = WIDTH, breaks: re.Pattern[str] = _BREAK) -> list[str]:
+    """A statement on as few lines as it needs.
+
+    Those after the first are two steps deeper, and two more within further parentheses.
+    """
+    return list(_wrapped(line, width, breaks)) if len(line) > width else [line]
 
 
-def _wrapped(line: str, width: int) -> Iterator[str]:
+def _wrapped(line: str, width: int, breaks: re.Pattern[str]) -> Iterator[str]:
     """It breaks in the fewest parentheses, and there where it is bound least tightly."""
     rest, indent = line, ""
+    depth, broken = (
+        0,
+        [-1],
+    )  # Of the rest in parentheses, and of each place on whose line it goes on.
     while len(indent) + len(rest) > width:
         most = width - len(indent)
         found = {
             match.start(): _TIGHTNESS.get(match[1], 0)
-            for match in _BREAK.finditer(rest)
+            for match in breaks.finditer(rest)
             if match.start() and (not match[1] or match[1] in _TIGHTNESS)
         }
         places = [place for place in found if place <= most] or list(found)[:1]
@@ -33,7 +41,9 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
         late = [place for place in places if place >= most // 3] or places[-1:]
         place = min(late, key=lambda each: (_depth(rest[:each]), found[each], -each))
         yield indent + rest[:place].rstrip()
-        rest, indent = rest[place:].lstrip(), STEP * 2
+        depth += _depth(rest[:place])
+        broken = [each for each in broken if each < depth] + [depth]
+        rest, indent = rest[place:].lstrip(), STEP * 2 * (len(broken) - 1)
     yield indent + rest
 
 
@@ -43,7 +53,8 @@ def _depth(text: str) -> int:
 
 def comment(lines: Iterable[str]) -> str:
     mark = "// "
-    return "\n".join(mark + part for line in lines for part in wrapped(line, WIDTH - len(mark)))
+    width = WIDTH - len(mark)
+    return "\n".join(mark + part for line in lines for part in wrapped(line, width, _COMMENT_BREAK))
 
 
 def in_comment(name: str) -> str:

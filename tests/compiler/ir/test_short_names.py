@@ -34,10 +34,31 @@ def test_short_names_stay() -> None:
     assert not short_names(["net/Conv2d_1/Relu6", "net/Conv2d_2/Relu6"])
 
 
-def test_different_names_stay_different() -> None:
-    first, second = (f"net/{'layer' * 12}/Relu;net/{end}" for end in ("add", "mul"))
-    short = short_names([first, second])
-    assert short[first] != short[second]
+NET = "lib.Net_net/"
+LONG = f"{NET}lib.Block_0/" + "lib.Attention_attention/" * 3 + "torch.nn.Conv_conv"
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        # The last components of the second names tell them apart.
+        {
+            f"{LONG};{NET}lib.Add_add": "Conv_conv;Add_add",
+            f"{LONG};{NET}lib.Mul_mul": "Conv_conv;Mul_mul",
+        },
+        # Others of them.
+        {
+            f"{LONG};;{NET}lib.Block_0/lib.Norm_1/lib.Scale_s": "Conv_conv;;1/Scale_s",
+            f"{LONG};;{NET}lib.Block_0/lib.Norm_2/lib.Scale_s": "Conv_conv;;2/Scale_s",
+        },
+        # The classes of modules that are in two lists.
+        {LONG: "Block_0/%Conv_conv", LONG.replace("Block", "Up"): "Up_0/%Conv_conv"},
+    ],
+)
+def test_different_names_stay_different(expected: dict[str, str]) -> None:
+    short = short_names(expected)
+    inner = "Attention_attention/" * 3
+    assert list(short.values()) == [text.replace("%", inner) for text in expected.values()]
 
 
 def test_tables_show_short_names_and_json_whole_ones(tmp_path: Path) -> None:
