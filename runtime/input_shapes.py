@@ -45,7 +45,13 @@ def chosen(choices: Sequence[Shapes], shapes: Mapping[str, Sequence[int]]) -> in
 
     InputError, with a list of the choices, unless it is exactly one.
     """
-    wanted = {name: tuple(shape) for name, shape in shapes.items()}
+    try:
+        wanted = {name: tuple(shape) for name, shape in shapes.items()}
+    except (AttributeError, TypeError) as error:
+        raise InputError(
+            f"the input shapes {shapes!r} are no mapping of names to shapes; give one of:"
+            f"{lines(choices)}"
+        ) from error
     found = [n for n, choice in enumerate(choices) if wanted.items() <= choice.items()]
     if len(found) != 1:
         problem = "are those of several choices" if found else "are those of no choice"

@@ -385,6 +385,6 @@ def _tensor(plan: Plan, name: str) -> PlacedTensor:
             return tensor
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [tensor.name for tensor in plan.tensors], n=3)
+    near = get_close_matches(str(name), [tensor.name for tensor in plan.tensors], n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise InputError(f"the plan has no tensor {name!r} in device memory{hint}")

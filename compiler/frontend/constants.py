@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..ir import Array, Op, Shape, Tensor
+from ..ir import Array, Op, Shape, Tensor, extent
 from .flatbuffer import Source
 
 Bytes = NDArray[np.uint8]
@@ -30,10 +30,13 @@ _WITHOUT_BYTES = ("string", "resource", "variant")
 
 
 def byte_size(dtype: str, shape: Shape) -> int | None:
-    """Bytes of a tensor, None if its content decides (ModelError if over LIMIT, or negative)."""
+    """Bytes of a tensor, None if its content decides (ModelError if over LIMIT, or negative).
+
+    A tensor without elements has no bytes, but is to have sizes that arrays can have.
+    """
     if any(size < 0 for size in shape):
         raise ModelError(f"the shape {list(shape)} has a negative size")
-    elements = prod(shape)
+    elements = extent(shape)
     if dtype in _WITHOUT_BYTES:
         size = 0
     elif dtype in PACKED:
@@ -42,10 +45,10 @@ def byte_size(dtype: str, shape: Shape) -> int | None:
         size = elements * _stored(dtype).itemsize
     if max(elements, size) > LIMIT:
         raise ModelError(
-            f"the shape {list(shape)} has {elements} elements in {size} bytes, but LiteRT allows "
-            f"at most {LIMIT} of either"
+            f"the sizes in the shape {list(shape)} but 0 multiply to {elements} elements in {size} "
+            f"bytes; at most {LIMIT} of either are possible"
         )
-    return None if dtype in _WITHOUT_BYTES else size
+    return None if dtype in _WITHOUT_BYTES else size * (0 not in shape)
 
 
 def _stored(dtype: str) -> np.dtype[np.generic]:

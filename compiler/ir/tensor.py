@@ -15,6 +15,11 @@ Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 
+def extent(shape: Shape) -> int:
+    """The product of a shape's sizes but 0, which arrays of no elements bound, too."""
+    return prod(size for size in shape if size)
+
+
 @dataclass(frozen=True)
 class Quantization:
     """Affine quantization: real = scale * (quantized - zero_point)."""

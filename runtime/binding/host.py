@@ -95,12 +95,11 @@ def _viewed(value: Any) -> Array | None:
         return np.asarray(memoryview(value))
     except (TypeError, ValueError):
         pass
-    if hasattr(value, "__dlpack__") and value.__dlpack_device__()[0] == _ON_HOST:
-        try:
-            return np.from_dlpack(value)
-        except (TypeError, ValueError, BufferError, RuntimeError):
-            return None
-    return None
+    try:
+        on_host = hasattr(value, "__dlpack__") and value.__dlpack_device__()[0] == _ON_HOST
+        return np.from_dlpack(value) if on_host else None
+    except Exception:  # libraries raise what they like
+        return None
 
 
 def mapped_input(execution: Execution, name: str) -> Array:

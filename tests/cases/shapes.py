@@ -82,6 +82,7 @@ def known_beforehand() -> Iterator[Case]:
     )
     value = call("FILL", ints(3, 5), x())
     yield Case("FILL", "with a computed value", call("ADD", x(5), value))
+    yield Case("FILL", "of rank 0", call("FILL", ints(), x()))
     mask = known(np.array([[True, False, True], [False, False, True]]))
     places = typed("int64", "WHERE", mask)
     yield Case("WHERE", "of a constant", call("GATHER_ND", x(2, 3, 5), places))

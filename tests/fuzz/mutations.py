@@ -193,14 +193,14 @@ def mutated_model(content: bytes, mutations: Mutations) -> bytes | None:
             return None  # nothing is left to change
         MUTATIONS[number](Random(seed), graph)
     # The graph is only a list of operators for the writer: its edges no longer matter.
-    again = _Listed(graph)
+    again = Listed(graph)
     try:
         return write(again)
     except Exception:  # the writer is for sound graphs
         return None
 
 
-class _Listed(Graph):
+class Listed(Graph):
     """Operators in their order in the file, whatever they read and write."""
 
     def __init__(self, graph: Graph) -> None:

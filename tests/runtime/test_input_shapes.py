@@ -103,6 +103,11 @@ def test_a_choice_made_by_name(session: Session) -> None:
         session.with_shapes({"y/in0": (5, 5)})
     with pytest.raises(InputError, match="of several choices"):
         session.with_shapes({})
+    for shapes in ((5, 5), {"y/in0": 5}):
+        with pytest.raises(
+            InputError, match="no mapping of names to shapes; give one of:\n  y/in0"
+        ):
+            session.with_shapes(shapes)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected float32 of shape"):
         chosen.run(case(CHOICES[0])[0])
     session.run(case(CHOICES[0])[0])

@@ -74,6 +74,8 @@ def test_tensors_can_be_read_after_a_run(session: Session) -> None:
     message = r"no tensor 'scale' in device memory; did you mean scaled\?"
     with pytest.raises(InputError, match=message):
         session.read("scale")
+    with pytest.raises(InputError, match="no tensor 3 in device memory"):
+        session.read(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 5, 7), (3, 5, 7), (5, 11), (3,), ()])

@@ -10,8 +10,10 @@ def paddings(op: Op) -> list[tuple[int, int]]:
     """Entries added before and after each axis (ModelError unless there is a pair per axis)."""
     shape = op.operand(0).shape
     table = op.constant(1)
-    if table.size != 2 * len(shape) or (table < 0).any():
-        raise op.invalid(f"paddings {table.tolist()} do not fit {list(shape)}")
+    if table.size != 2 * len(shape):
+        raise op.invalid(f"paddings of shape {list(table.shape)} do not fit {list(shape)}")
+    if (table < 0).any():
+        raise op.invalid(f"the paddings {table.tolist()} must not be negative")
     return [(int(before), int(after)) for before, after in table.reshape(-1, 2)]
 
 

@@ -87,7 +87,7 @@ def _short_rows(source: Source, lanes: int) -> int | str:
     *outer, columns = source.move.shape or (1,)
     if more := _turns_more(source.move):
         return more
-    *apart, within = strides(source.move, source.shape)
+    *apart, within = strides(source.move, source.shape) or (1,)
     if not SHORTEST_ROW <= columns < lanes or within != 1:
         return f"rows of {columns} elements are not short pieces of the input"
     several = [axis for axis, size in enumerate(outer) if size > 1]

@@ -99,8 +99,8 @@ def _table(op: Op, position: int) -> list[list[int]]:
         values = np.concatenate([values, np.full_like(values, position == 1)])
     if values.size not in (2, 4) or len(values) != 2 or (values < 0).any():
         raise op.invalid(
-            f"input {position} is {values.tolist()}, which must hold non-negative entries for rows "
-            f"and columns"
+            f"input {position}, of shape {list(values.shape)}, must hold non-negative entries for "
+            f"rows and columns"
         )
     return [[int(value) for value in np.atleast_1d(row)] for row in values]
 

@@ -15,13 +15,12 @@ kernel is launched for them, and none reads them. What is summed over no element
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 
 import numpy as np
 
 from ....runtime.plan.storage import DEVICE_TYPES
 from ...errors import OWN_FUNCTION, Finding, ModelError, UnsupportedError
-from ...ir import Graph, Op, Shape, Tensor
+from ...ir import Graph, Op, Shape, Tensor, extent
 from ...ir.inline import inline
 from ...ops import OPS, OpDef
 from ...ops.control_flow import CONTROL, as_the_file_says
@@ -143,7 +142,7 @@ def _inferred(op: Op, definition: OpDef) -> list[Shape]:
             f"operator {op!r} has {len(op.outputs)} outputs, but must have {len(shapes)}"
         )
     for tensor, shape in zip(op.outputs, shapes, strict=True):
-        if min(shape, default=1) < 0 or 4 * prod(shape) > MAX_BYTES:
+        if min(shape, default=1) < 0 or 4 * extent(shape) > MAX_BYTES:
             raise op.invalid(
                 f"its output {tensor.name} would have the shape {list(shape)}, which is negative "
                 f"or takes more than 2 GiB"

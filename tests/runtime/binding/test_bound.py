@@ -62,6 +62,15 @@ class OnlyDLPack:
         return device
 
 
+class Elsewhere:
+    """An array of which a library cannot say where it is."""
+
+    __dlpack__ = None
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise ValueError("unknown device")
+
+
 @pytest.mark.parametrize("kind", ["memoryview", "bytearray", "array", "dlpack", "strided"])
 def test_kinds_of_memory(session: Session, kind: str) -> None:
     inputs, memory = pair(2), np.zeros(2 * LENGTH, np.float32)
@@ -104,9 +113,12 @@ def test_kinds_of_memory(session: Session, kind: str) -> None:
             ],
         ),
         (
-            {"a": bytes(51), "b": bytes(4 * LENGTH)},
+            {"a": bytes(51), "b": Elsewhere()},
             {},
-            ["input a: expected float32 of shape [13], which is 52 bytes, got 51 bytes"],
+            [
+                "input a: expected float32 of shape [13], which is 52 bytes, got 51 bytes",
+                "input b: expected float32 of shape [13], got Elsewhere; bind a numpy array",
+            ],
         ),
         (
             {"a": bytes(4 * LENGTH), "b": bytes(4 * LENGTH)},
