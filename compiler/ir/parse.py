@@ -54,15 +54,21 @@ class Parser:
     def read(self, text: str) -> None:
         """Read every line (ModelError that quotes an invalid one)."""
         for own in filter(None, map(str.strip, text.splitlines())):
-            if match := _TENSOR.fullmatch(own):
-                self._declare(own, *match.groups())
-            elif match := _OUTPUT.fullmatch(own):
-                self.outputs += self._operands(match[1], own)
-            elif match := _KEPT.fullmatch(own):
-                last, variable = (self._known(name, own) for name in match.groups())
-                self.kept[last] = variable
-            else:
-                self.ops.append(self._operator(own))
+            try:
+                self._read(own)
+            except (MemoryError, OverflowError, TypeError, ValueError) as error:
+                raise ModelError(f"this line is not valid ({error}): {own}") from error
+
+    def _read(self, own: str) -> None:
+        if match := _TENSOR.fullmatch(own):
+            self._declare(own, *match.groups())
+        elif match := _OUTPUT.fullmatch(own):
+            self.outputs += self._operands(match[1], own)
+        elif match := _KEPT.fullmatch(own):
+            last, variable = (self._known(name, own) for name in match.groups())
+            self.kept[last] = variable
+        else:
+            self.ops.append(self._operator(own))
 
     def graph(self) -> Graph:
         """The graph of what has been read; its inputs and outputs have the names of tensors."""
@@ -77,21 +83,17 @@ class Parser:
     def _declare(
         self, own: str, kind: str, quoted: str, dtype: str, sizes: str, content: str | None
     ) -> None:
-        name, shape = _unquoted(quoted), _shape(sizes, own)
+        name, shape = _unquoted(quoted), _shape(sizes)
         tensor = self.tensors[name] = Tensor(name, shape, dtype)
         if kind == "input":
             self.inputs.append(tensor)
         elif kind == "variable":
             tensor.variable = True
         elif content is None:
-            tensor.data = self._draw(name, shape, _held(dtype, own))
+            tensor.data = self._draw(name, shape, _held(dtype))
         else:
-            held = _held(dtype, own)
-            try:
-                values = [_number(number) for number in content.split(",")]
-                tensor.data = np.resize(values, shape).astype(held)
-            except (TypeError, ValueError) as error:
-                raise ModelError(f"not numbers of {dtype}: {own}") from error
+            values = [_number(number) for number in content.split(",")]
+            tensor.data = np.resize(values, shape).astype(_held(dtype))
 
     def _operator(self, own: str) -> Op:
         results, text = _halves(own)
@@ -128,7 +130,7 @@ class Parser:
                 raise ModelError(f"{result} is not a tensor: {own}")
             name, dtype, sizes, signed, kind, base = match.groups()
             whole = Whole(WHOLE_BITS[kind], int(base), bool(signed)) if kind else None
-            shape = _shape(sizes, own) if dtype else ()
+            shape = _shape(sizes) if dtype else ()
             untyped = untyped or dtype is None
             outputs.append(Tensor(_unquoted(name), shape, dtype or "float32", whole=whole))
         self.tensors |= {tensor.name: tensor for tensor in outputs}
@@ -174,19 +176,13 @@ def _unquoted(name: str) -> str:
     return str(json.loads(name)) if name.startswith('"') else name
 
 
-def _held(dtype: str, own: str) -> str:
+def _held(dtype: str) -> str:
     """The numpy type of a constant's content."""
-    try:
-        return np.dtype(_HELD.get(dtype, dtype)).name
-    except TypeError as error:
-        raise ModelError(f"not a type of numbers: {own}") from error
+    return np.dtype(_HELD.get(dtype, dtype)).name
 
 
-def _shape(sizes: str, own: str) -> Shape:
-    try:
-        return tuple(int(size) for size in sizes.split(",") if size.strip())
-    except ValueError as error:
-        raise ModelError(f"not a shape: {own}") from error
+def _shape(sizes: str) -> Shape:
+    return tuple(int(size) for size in sizes.split(",") if size.strip())
 
 
 def _number(text: str) -> float:

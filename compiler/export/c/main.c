@@ -32,43 +32,51 @@ static int fail(const char *message) {
   return 1;
 }
 
-/* A pointer to each tensor in one block of memory, which is the last entry; NULL if it is full. */
-static void **allocate(const tflgpu_tensor *tensors, uint32_t count, uint64_t *size) {
-  void **places = (void **)calloc(count + 1u, sizeof *places);
-  unsigned char *block;
+static void release(void **arrays) {
+  void **each = arrays;
+  while (each && *each) free(*each++);
+  free(arrays);
+}
+
+/* An array for each tensor, aligned for its elements, and NULL behind them; NULL if memory is full. */
+static void **allocate(const tflgpu_tensor *tensors, uint32_t count) {
+  void **arrays = (void **)calloc(count + 1u, sizeof *arrays);
   uint32_t i;
-  uint64_t offset = 0;
-  *size = 0;
-  for (i = 0; i < count; i++) *size += tflgpu_byte_size(&tensors[i]);
-  block = (unsigned char *)malloc((size_t)*size + 1);
-  if (!places || !block) {
-    free(places);
-    free(block);
-    return NULL;
+  for (i = 0; arrays && i < count; i++) {
+    arrays[i] = malloc((size_t)tflgpu_byte_size(&tensors[i]) + 1);
+    if (!arrays[i]) {
+      release(arrays);
+      return NULL;
+    }
   }
-  places[count] = block;
-  for (i = 0; i < count; i++) {
-    places[i] = block + offset;
-    offset += tflgpu_byte_size(&tensors[i]);
-  }
-  return places;
+  return arrays;
 }
 
-static void release(void **places, uint32_t count) {
-  if (places) free(places[count]);
-  free(places);
+static unsigned long bytes(const tflgpu_tensor *tensors, uint32_t count) {
+  unsigned long sum = 0;
+  while (count) sum += (unsigned long)tflgpu_byte_size(&tensors[--count]);
+  return sum;
 }
 
-static int read_whole(const char *path, void *to, uint64_t size) {
+static int read_all(const char *path, const tflgpu_tensor *tensors, void **arrays) {
   FILE *file = fopen(path, "rb");
-  int whole = file && (!size || fread(to, (size_t)size, 1, file) == 1) && fgetc(file) == EOF;
+  int whole = file != NULL;
+  for (; whole && *arrays; arrays++) {
+    size_t size = (size_t)tflgpu_byte_size(tensors++);
+    whole = fread(*arrays, 1, size, file) == size;
+  }
+  whole = whole && fgetc(file) == EOF;
   if (file) fclose(file);
   return whole;
 }
 
-static int write_whole(const char *path, const void *from, uint64_t size) {
+static int write_all(const char *path, const tflgpu_tensor *tensors, void **arrays) {
   FILE *file = fopen(path, "wb");
-  int whole = file && (!size || fwrite(from, (size_t)size, 1, file) == 1);
+  int whole = file != NULL;
+  for (; whole && *arrays; arrays++) {
+    size_t size = (size_t)tflgpu_byte_size(tensors++);
+    whole = fwrite(*arrays, 1, size, file) == size;
+  }
   if (file && fclose(file)) whole = 0;
   return whole;
 }
@@ -88,7 +96,6 @@ int main(int count, char **words) {
   tflgpu_options options;
   tflgpu_error error;
   tflgpu_session *session = NULL, *chosen = NULL;
-  uint64_t input_size, output_size;
   void **inputs, **outputs;
   long runs = 1;
   int i, given = 0, result = 1;
@@ -124,13 +131,13 @@ int main(int count, char **words) {
   if (runs < 1) return fail("--runs is no number above 0");
   while (signature && model && strcmp(model->signature, signature)) model = model->next;
   if (!model) return fail("--signature is none that the model was compiled for");
-  inputs = allocate(model->inputs, model->input_count, &input_size);
-  outputs = allocate(model->outputs, model->output_count, &output_size);
+  inputs = allocate(model->inputs, model->input_count);
+  outputs = allocate(model->outputs, model->output_count);
   if (!inputs || !outputs)
     fail("out of memory");
-  else if (!read_whole(paths[0], inputs[model->input_count], input_size))
+  else if (!read_all(paths[0], model->inputs, inputs))
     fprintf(stderr, "%s does not hold the %lu bytes of the inputs\n", paths[0],
-            (unsigned long)input_size);
+            bytes(model->inputs, model->input_count));
   else if ((session = tflgpu_open(exported_model, &options, &error)) == NULL ||
            (chosen = tflgpu_signature(session, model->signature, &error)) == NULL)
     fail(error.message);
@@ -140,13 +147,13 @@ int main(int count, char **words) {
       status = tflgpu_run(chosen, (const void *const *)inputs, outputs, &error);
     if (status)
       fail(error.message);
-    else if (!write_whole(paths[1], outputs[model->output_count], output_size))
+    else if (!write_all(paths[1], model->outputs, outputs))
       fprintf(stderr, "%s cannot be written\n", paths[1]);
     else
       result = 0;
   }
   tflgpu_close(session);
-  release(inputs, model->input_count);
-  release(outputs, model->output_count);
+  release(inputs);
+  release(outputs);
   return result;
 }

@@ -10,7 +10,7 @@ from cases.quantized_layers import bias, weights
 from devices import need_programs
 from disks import mounted
 from exporting import CHECKED, LIBRARIES, STRICT, Demo, Found, build, content, exported, run
-from graphs import model, parsed, quantized, xq
+from graphs import model, parsed, quantized, typed, xi, xq
 from graphs.signatures import SHAPE, noted
 from paths import DIGITS_MODEL
 
@@ -73,6 +73,18 @@ def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
     assert not ran.returncode or "LeakSanitizer" in ran.stderr, ran.stderr
     assert "tflgpu_" not in ran.stderr
     assert demo.outputs == demo.expected(found.device, IMAGE)
+
+
+def test_arrays_are_aligned(found: Found, tmp_path: Path) -> None:
+    """Those of an odd number of bytes have arrays of wider elements behind them."""
+    few = typed("bool", "LOGICAL_NOT", xi(3, dtype="bool"))
+    made = model({"y": [few, typed("int64", "NEG", xi(5, dtype="int64"))]})
+    compiled = pipeline.build(made.content, Options(device="cpu_avx2", fallback="none"))
+    demo = exported(compiled, tmp_path, CHECKED)
+    ran = demo.run("--device", found.name, content=content(made.inputs))
+    # Drivers keep memory until the end of the process.
+    assert not ran.returncode or "LeakSanitizer" in ran.stderr, ran.stderr
+    assert demo.outputs == demo.expected(found.device, made.inputs)
 
 
 def test_the_demo_explains_its_options(tmp_path: Path) -> None:
