@@ -15,6 +15,7 @@ from dataclasses import replace
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -33,6 +34,7 @@ from devices import (
 )
 from paths import TESTS
 from shared_programs import hasty_drivers, programs_folder, sharing
+from workers import scheduler
 
 from tflgpu.compiler.litert import regions
 from tflgpu.compiler.options import TargetName
@@ -88,6 +90,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--share", type=int, default=1, metavar="N", help="run every Nth test, whatever it is"
     )
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return scheduler(config, log)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> NeedyModule:

@@ -15,9 +15,6 @@ from devices import opencl_devices, unavailable
 from graphs.interfaces import write_models
 from paths import DIGITS
 
-# One process runs the scripts, for all tests.
-pytestmark = pytest.mark.xdist_group("scripts for LiteRT")
-
 HERE = Path(__file__).parent
 SCRIPTS = sorted((HERE / "scripts").glob("*.py"))
 NAMES = [script.stem for script in SCRIPTS]
