@@ -3,7 +3,7 @@
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,13 +93,23 @@ def exported(
 ) -> Demo:
     """Export a compiled model and build its demo."""
     need_programs("gcc")
-    stored = pipeline.write(compiled, folder / "cache")
+    stored = pipeline.write(hasty(compiled), folder / "cache")
     project = folder / "project"
     export([read_variant(stored)], project, "net", embed, backend=backend)
     libraries = wgpu_native(folder) if backend == "webgpu" else ()
     sources = sorted(path.name for path in project.glob("*.c"))
     build(project, "demo", *options, *sources, *libraries)
     return Demo(project, stored)
+
+
+def hasty(compiled: CompiledModel) -> CompiledModel:
+    """A model for which drivers do not optimize in programs either, as its plan says."""
+    if compiled.plan.target != "opencl":
+        return compiled
+    schedules = tuple(
+        replace(each, options=f"{each.options} -cl-opt-disable") for each in compiled.plan.schedules
+    )
+    return replace(compiled, plan=replace(compiled.plan, schedules=schedules))
 
 
 def run(folder: Path, *command: str, sanitizer: str = "") -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exporting import CHECKED, Found, build, exported, run
+from exporting import CHECKED, Found, build, exported, hasty, run
 from paths import DIGITS_MODEL
 from wgpu_native import wgpu_native
 
@@ -200,7 +200,8 @@ def test_two_drivers_in_a_program(found: Found, gles: Found, tmp_path: Path) -> 
     names: dict[str, TargetName] = {"first": "opencl", "second": "glsl"}
     for name, target in names.items():
         options = Options(target=target, device="gpu", fallback="none")
-        stored = pipeline.write(pipeline.build(DIGITS_MODEL, options), tmp_path / "cache")
+        compiled = hasty(pipeline.build(DIGITS_MODEL, options))
+        stored = pipeline.write(compiled, tmp_path / "cache")
         export([read_variant(stored)], tmp_path / name, name, embed=True)
     sources = (
         "first/first_model.c",
