@@ -88,9 +88,9 @@ def steps(heading: str) -> list[Block]:
 
 
 def copy(folder: Path) -> Path:
-    """Copy tflgpu into a folder, laid out as when it is installed."""
+    """Copy tflgpu into a folder, laid out as when it is installed, with Python's bytecode."""
     package = folder / "tflgpu"
-    kept_out = shutil.ignore_patterns("__pycache__", "facade")
+    kept_out = shutil.ignore_patterns("facade")
     for name in ("compiler", "litert", "runtime", "templates"):
         shutil.copytree(ROOT / name, package / name, ignore=kept_out)
     for name in ("__init__.py", "loading.py"):

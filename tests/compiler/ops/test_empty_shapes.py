@@ -40,6 +40,7 @@ import tflgpu
 from tflgpu.compiler import ModelError, Options, build, pipeline
 from tflgpu.compiler.ir import Array, Shape
 from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.sizing.sizes import size_operators
 from tflgpu.runtime.errors import TflgpuError
 
 POISONS = (0xFF, 0x3D)  # Floats of the first are NaN, of the second small numbers.
@@ -105,13 +106,18 @@ def chosen() -> tuple[Case, ...]:
 
 
 def valid(target: TargetName, first: int, step: int) -> dict[str, list[Value]]:
-    """Variants of every `step`th case that compile; any other error than tflgpu's own fails."""
+    """Variants of every `step`th case that compile; any other error than tflgpu's own fails.
+
+    The stages up to sizing find all errors.
+    """
     found = {}
+    options = Options(target=target, device="gpu", fallback="none")
+    aimed = pipeline.target_of(options)
     for position, case in list(enumerate(chosen()))[first::step]:
         for name, values in variants(position, case):
             try:
                 made = model({name: values})
-                build(made.content, Options(target=target, device="gpu", fallback="none"))
+                size_operators(pipeline.select(made.content, options, aimed))
             except TflgpuError:
                 continue
             found[name] = values
