@@ -8,7 +8,7 @@ from tflgpu.runtime.opencl.drivers import Driver
 
 
 def test_a_driver_that_must_be_asked_for_its_devices(
-    monkeypatch: pytest.MonkeyPatch, opencl_device: str
+    monkeypatch: pytest.MonkeyPatch, driver: str
 ) -> None:
     """Mesa's has none unless a variable names those of Mesa's drivers that it may use."""
     found = trials.known()

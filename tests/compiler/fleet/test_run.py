@@ -350,7 +350,7 @@ def test_a_text_in_place_of_a_list(folder: Path, tmp_path: Path) -> None:
 
 
 def test_kernels_that_the_driver_refuses_do_not_make_a_compilation_fail(
-    folder: Path, tmp_path: Path, opencl_device: str
+    folder: Path, tmp_path: Path, driver: str
 ) -> None:
     (folder / "BAD.tflite").unlink()
     common = ("compile", folder, "-o", tmp_path / "store", "--device", "gpu")

@@ -30,7 +30,7 @@ def kernels(path: Path) -> dict[str, Any]:
 
 
 def test_the_search_finds_the_fastest(
-    network: bytes, measured: list[Sizes], opencl_device: str, tmp_path: Path
+    network: bytes, measured: list[Sizes], driver: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "table.json"
     tune(network, Options(device=PROFILE), path)
@@ -48,7 +48,7 @@ def test_the_search_finds_the_fastest(
 
 @pytest.mark.parametrize(("channels", "tile"), [(255, (7, 2)), (256, (14, 2))])
 def test_the_first_tile_is_the_kernels_own(
-    measured: list[Sizes], opencl_device: str, tmp_path: Path, channels: int, tile: tuple[int, int]
+    measured: list[Sizes], driver: str, tmp_path: Path, channels: int, tile: tuple[int, int]
 ) -> None:
     """After a deep depthwise convolution it has more accumulators than the profile allows."""
     steps = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
@@ -67,7 +67,7 @@ def test_the_first_tile_is_the_kernels_own(
 
 
 def test_an_interrupted_search_continues_from_its_table(
-    network: bytes, measured: list[Sizes], opencl_device: str, tmp_path: Path
+    network: bytes, measured: list[Sizes], driver: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "table.json"
 
@@ -88,7 +88,7 @@ def test_an_interrupted_search_continues_from_its_table(
 
 
 def test_concurrent_searches_keep_each_others_results(
-    network: bytes, measured: list[Sizes], opencl_device: str, tmp_path: Path
+    network: bytes, measured: list[Sizes], driver: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "table.json"
     other = Timing(Sizes(None, ((1, 1, 1),)), 1e-6, inf)
@@ -106,7 +106,7 @@ def test_concurrent_searches_keep_each_others_results(
 
 
 def test_sizes_that_the_device_rejects_are_not_stored(
-    network: bytes, opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    network: bytes, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "_measure", lambda subject, sizes: [inf] * len(sizes))
     tune(network, Options(device=PROFILE), tmp_path / "table.json")
@@ -114,7 +114,7 @@ def test_sizes_that_the_device_rejects_are_not_stored(
 
 
 def test_a_table_that_cannot_be_written_is_reported_before_the_search(
-    network: bytes, opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    network: bytes, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "_search", lambda subject: pytest.fail("it searched"))
     (tmp_path / "file").touch()
@@ -123,7 +123,7 @@ def test_a_table_that_cannot_be_written_is_reported_before_the_search(
 
 
 def test_models_share_entries(
-    network: bytes, measured: list[Sizes], opencl_device: str, tmp_path: Path
+    network: bytes, measured: list[Sizes], driver: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "table.json"
     tune(network, Options(device=PROFILE), path)

@@ -25,7 +25,7 @@ PROFILE = "cpu_avx512"
 
 
 def test_equal_entries_give_equal_plans(
-    network: bytes, measured: list[Sizes], opencl_device: str, tmp_path: Path
+    network: bytes, measured: list[Sizes], driver: str, tmp_path: Path
 ) -> None:
     path, copy = tmp_path / "table.json", tmp_path / "copy.json"
     tune(network, Options(device=PROFILE), path)
@@ -46,7 +46,7 @@ def test_equal_entries_give_equal_plans(
 
 
 def test_sizes_beyond_the_profile_are_ignored(
-    network: bytes, measured: list[Sizes], opencl_device: str, tmp_path: Path
+    network: bytes, measured: list[Sizes], driver: str, tmp_path: Path
 ) -> None:
     """A table may be from a larger device, or be hostile."""
     path = tmp_path / "table.json"

@@ -13,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from devices import Attached, need_programs, unavailable
+from devices import need_programs, unavailable
 from graphs.operators import file_of
 from plans import LENGTH, SIZE, chain, chain_result, pair
 
@@ -398,7 +398,7 @@ def test_opengl_memory_that_does_not_fit(
         session.bind({"a": other, "b": b})
 
 
-def test_a_context_without_compute_shaders(opengl_folder: Path, attached: Attached) -> None:
+def test_a_context_without_compute_shaders(opengl_folder: Path, opengl_device: str) -> None:
     old = moderngl.create_context(standalone=True, backend="egl", require=330)
     if old.version_code >= 430:
         # Drivers return the newest version that has everything of the one asked for.

@@ -26,11 +26,11 @@ def test_each_device_has_names_and_a_type(opencl_device: str) -> None:
     assert select_device(opencl_device.upper()) == info
 
 
-def test_auto_takes_the_first(opencl_device: str) -> None:
+def test_auto_takes_the_first(driver: str) -> None:
     assert select_device() == select_device("auto") == find.devices()[0]
 
 
-def test_no_such_device(opencl_device: str) -> None:
+def test_no_such_device(driver: str) -> None:
     with pytest.raises(DeviceError) as caught:
         select_device("Voodoo")
     assert str(caught.value) == "no OpenCL device has 'Voodoo' in its name; there are:" + "".join(
