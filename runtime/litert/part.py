@@ -74,7 +74,9 @@ class LoadedPart:
             for index, array in zip(self._input_indices, arrays, strict=True):
                 self._interpreter.set_tensor(index, array)
             self._interpreter.invoke()
-            results = [self._interpreter.get_tensor(index) for index in self._output_indices]
+            # LiteRT hands out a number that is no array for a tensor of rank 0.
+            get = self._interpreter.get_tensor
+            results = [np.asarray(get(index)) for index in self._output_indices]
         except (ValueError, RuntimeError) as error:
             raise DeviceError(
                 f"{self.record.label} failed on LiteRT: {str(error).strip()}"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way
-from graphs import Input, Value, call, model, typed, w, x, xi
+from graphs import Input, Value, call, ints, model, typed, w, x, xi
 from graphs.hosted import crossing, searching
 from graphs.operators import file_of
 from numpy.typing import NDArray
@@ -80,6 +80,17 @@ def test_integers_cross_between_parts_and_kernels(way: Way, tmp_path: Path) -> N
     )
     program = agrees(content, way, tmp_path, fallback_ops=("QUANTIZE", "RELU"))
     assert program.plan.parts[0].label == "QUANTIZE + RELU"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_numbers_of_rank_0_cross_between_parts_and_kernels(
+    dtype: str, way: Way, tmp_path: Path
+) -> None:
+    operand = Input((5, 7), "small", dtype)
+    least = typed(dtype, "REDUCE_MIN", operand, ints(0, 1), keep_dims=False)
+    content = model({"y": [typed(dtype, "SUB", operand, least), least]}).content
+    program = agrees(content, way, tmp_path, fallback_ops=("REDUCE_MIN",))
+    assert program.plan.parts[0].label == "REDUCE_MIN"
 
 
 def test_shapes_that_only_a_run_tells(way: Way, tmp_path: Path) -> None:
