@@ -64,7 +64,7 @@ class Reference:
         source: dict[str, Any] = (
             {"model_content": bytes(model)}
             if isinstance(model, (bytes, bytearray, memoryview))
-            else {"model_path": os.fspath(model)}
+            else {"model_path": os.fsencode(model)}
         )
         try:
             with without_notices():

@@ -114,8 +114,9 @@ def _array(interpreter: Any, item: Mapping[str, Any]) -> Array:
 def _interpreter(model: str | bytes, options: Mapping[str, Any]) -> Any:
     from ai_edge_litert.interpreter import Interpreter
 
-    key = "model_path" if isinstance(model, str) else "model_content"
-    return Interpreter(**{key: model}, **options)
+    if isinstance(model, str):
+        return Interpreter(model_path=os.fsencode(model), **options)
+    return Interpreter(model_content=model, **options)
 
 
 def _sizes(item: Mapping[str, Any]) -> Shape:

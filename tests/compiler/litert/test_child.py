@@ -15,6 +15,7 @@ from tflgpu.compiler import ModelError, Options, UnsupportedError, build
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.litert import child
 from tflgpu.compiler.litert.child import Child, run_apart
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.litert import probe
 from tflgpu.runtime.litert.module import KernelSet
 
@@ -121,6 +122,18 @@ def test_a_part_of_other_types_than_litert_has() -> None:
     content = file_of(Op("ARG_MAX", operands, (Tensor("y", (2,), "uint16"),), options))
     with pytest.raises(UnsupportedError, match="LiteRT has y as int32, not as uint16"):
         build(content, Options(device="cpu", fallback_ops=("ARG_MAX",)))
+
+
+def test_a_file_name_that_is_not_unicode(tmp_path: Path) -> None:
+    path, source = tmp_path / "a\udcff.tflite", np.ones((2, 3), np.float32)
+    try:
+        path.write_bytes(SOUND)
+    except OSError:
+        pytest.skip("the file system takes only Unicode")
+    with Child() as asked:
+        ((_, result),) = asked.run(path, [source])
+    assert np.array_equal(result, -source)
+    assert np.array_equal(Reference(path).run([source])[0], -source)
 
 
 def test_names_that_are_not_unicode_are_answered() -> None:
