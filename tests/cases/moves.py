@@ -174,7 +174,8 @@ def concatenations() -> Iterator[Case]:
         ((2, 3, 2, 5, 3), {3: 1, 2: 1, 1: 2}),
     ):
         shifted = call("TANH", rolled(shape, shifts))
-        yield Case("CONCATENATION", f"{shape} rolled by {shifts}", shifted)
+        steps = ", ".join(f"{count} along {axis}" for axis, count in shifts.items())
+        yield Case("CONCATENATION", f"{shape} rolled by {steps}", shifted)
     integers = rolled((3, 5, 7), {1: 2}, "int32")
     yield Case("CONCATENATION", "rolled integers", integers)
     wide = call("PACK", x(2, 3, 5, 7), x(2, 3, 5, 7), values_count=2, axis=1)

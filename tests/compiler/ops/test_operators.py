@@ -76,7 +76,9 @@ def test_the_compiler_s_own_choice_agrees_with_litert(way: Way, tmp_path: Path) 
 
 
 def test_cases_have_names_of_their_own() -> None:
+    """They end where the names of tensors go on, with a slash or a colon."""
     assert len({case.name for case in CASES}) == len(CASES)
+    assert [case.name for case in CASES if re.search("[/:]", case.name)] == []
 
 
 def test_inputs_are_the_same_every_time_and_not_zeros() -> None:
