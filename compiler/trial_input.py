@@ -7,6 +7,7 @@ import numpy as np
 from ..runtime.errors import InputError
 from ..runtime.plan.records import TensorInfo
 from .ir import Array, Graph, Op, Shape, Tensor
+from .ops.decomposed.segments import JOINS
 
 # Integer inputs are mostly indices, and small ones are valid for most tables.
 LARGEST_RANDOM_INTEGER = 8
@@ -27,13 +28,21 @@ def _indexed(shape: Shape, indices: Tensor) -> Shape:
     return shape[: indices.shape[-1]] if indices.shape else ()
 
 
+def _whole(shape: Shape, axis: int) -> Shape:
+    """What lengths stay below that reach the end of an axis."""
+    return tuple(size + 1 for size in shape[axis:][:1])
+
+
 # Operators with places in a tensor: the operand that holds their indices, and what these must stay
 # below.
 LOOKUPS: Mapping[str, tuple[int, Callable[[Op], Shape]]] = {
     "GATHER": (1, lambda op: op.operand(0).shape[op.attrs.get("axis", 0) :][:1]),
     "GATHER_ND": (1, lambda op: _indexed(op.operand(0).shape, op.operand(1))),
     "EMBEDDING_LOOKUP": (0, lambda op: op.operand(1).shape[:1]),
+    "REVERSE_SEQUENCE": (1, lambda op: _whole(op.operand(0).shape, op.attrs.get("seq_dim", 0))),
     "SCATTER_ND": (0, lambda op: _indexed(op.output.shape, op.operand(0))),
+    "SPARSE_TO_DENSE": (0, lambda op: _indexed(op.output.shape, op.operand(0))),
+    **dict.fromkeys(JOINS, (1, lambda op: op.output.shape[:1])),
 }
 
 

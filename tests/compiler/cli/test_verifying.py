@@ -11,7 +11,7 @@ from commands import as_json, invoke
 from graphs import parsed
 from graphs.build import model
 from graphs.signatures import Entry, signed
-from graphs.values import call, ints, typed, w, x, xi
+from graphs.values import call, ints, known, typed, w, x, xi
 from paths import DIGITS_MODEL, SEVEN
 
 from tflgpu.compiler.frontend.reader import read
@@ -57,8 +57,12 @@ def test_random_indices_are_rows_of_the_tables(opencl_device: str, tmp_path: Pat
     rows = call("GATHER", w(2, 5), wrapped, axis=0)
     places = call("GATHER_ND", w(3, 2), typed("int32", "ADD", xi(5, 2, draw="counts"), ints(0)))
     updated = call("SCATTER_ND", xi(5, 1, draw="counts"), x(5, 3), ints(2, 3))
+    number = known(np.array(2, np.int32))
+    summed = call("UNSORTED_SEGMENT_SUM", x(5, 3), xi(5, draw="counts"), number)
+    turned = call("REVERSE_SEQUENCE", x(2, 3), xi(2, draw="counts"), seq_dim=1, batch_dim=0)
+    values = {"rows": rows, "places": places, "updated": updated, "sums": summed, "turned": turned}
     path = tmp_path / "types.tflite"
-    path.write_bytes(model({"rows": rows, "places": places, "updated": updated}).content)
+    path.write_bytes(model(values).content)
     assert as_json("verify", path, "--device", opencl_device)["ok"] is True
 
 
