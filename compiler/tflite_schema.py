@@ -1,7 +1,8 @@
 """The names in the .tflite schema: element types, operators, and the options of operators.
 
 They are derived from the generated classes of the `tflite` package. Only facts that these do not
-contain are listed here: which fields are enumerations, and which operators share an option table.
+contain are listed here: which fields are enumerations, which operators share an option table, and
+what is newer than the package, whose tables are in `newer_schema.py`.
 """
 
 import re
@@ -11,6 +12,8 @@ from typing import Any
 
 import tflite
 
+from . import newer_schema
+
 VERSION = 3  # The only version of the schema that is in use.
 IDENTIFIER = b"TFL3"  # Bytes 4 to 8 of every .tflite file.
 
@@ -18,6 +21,15 @@ IDENTIFIER = b"TFL3"  # Bytes 4 to 8 of every .tflite file.
 def _names(enumeration: Any) -> dict[int, str]:
     return {value: name for name, value in vars(enumeration).items() if isinstance(value, int)}
 
+
+def generated(name: str) -> Any:
+    """A class or a function of the package, or of what is newer."""
+    return getattr(tflite, name, None) or getattr(newer_schema, name)
+
+
+# Names of the option tables by their number in either of the file's two unions.
+_OPTIONS = _names(tflite.BuiltinOptions)
+_MORE_OPTIONS = {**_names(tflite.BuiltinOptions2), 23: "StablehloCaseOptions"}
 
 # Names of element types, numpy's where numpy has them, by their number in the file.
 DTYPES: dict[int, str] = {
@@ -75,6 +87,7 @@ ENUMERATIONS: dict[str, dict[int, str]] = {
 
 _VECTOR_TYPES = {
     "boundaries": "float32",
+    "branch_subgraph_indices": "int32",
     "window_reversal": "bool",
     "precision_config": "uint32",
     "called_computations": "int32",
@@ -115,7 +128,7 @@ class OptionTable:
 
     def new(self) -> Any:
         """An instance of the generated class, not yet bound to any bytes."""
-        return getattr(tflite, self.name)()
+        return generated(self.name)()
 
 
 def snake_case(name: str) -> str:
@@ -125,7 +138,7 @@ def snake_case(name: str) -> str:
 
 def _fields(name: str) -> tuple[Field, ...]:
     """The fields of a generated class: its methods, except those about a field or the class."""
-    methods = [method for method in vars(getattr(tflite, name)) if method[0].isupper()]
+    methods = [method for method in vars(generated(name)) if method[0].isupper()]
     found = []
     for method in methods:
         about_field = re.fullmatch(r"(\w+)(AsNumpy|Length|IsNone)", method)
@@ -161,13 +174,14 @@ def operator_code(name: str) -> tuple[int, str | None]:
 
 
 def refers_to_subgraph(key: str) -> bool:
-    return key == "subgraph" or key.endswith("_subgraph_index")
+    """Whether an option is the number of a subgraph, or a vector of these."""
+    return key == "subgraph" or key.endswith(("_subgraph_index", "_subgraph_indices"))
 
 
 @cache
 def option_table(number: int, second: bool) -> OptionTable | None:
     """The table with a number in BuiltinOptions, or BuiltinOptions2; None if it is unknown."""
-    name = _names(tflite.BuiltinOptions2 if second else tflite.BuiltinOptions).get(number, "NONE")
+    name = (_MORE_OPTIONS if second else _OPTIONS).get(number, "NONE")
     return None if name == "NONE" else OptionTable(name, number, second, _fields(name))
 
 
@@ -175,8 +189,8 @@ def option_table(number: int, second: bool) -> OptionTable | None:
 def option_table_of(operator: str) -> OptionTable | None:
     """The option table of a built-in operator; None if it has none."""
     wanted = _SHARED_TABLES.get(operator, operator.replace("_", "") + "Options").lower()
-    for second, union in ((False, tflite.BuiltinOptions), (True, tflite.BuiltinOptions2)):
-        for number, name in _names(union).items():
+    for second, names in ((False, _OPTIONS), (True, _MORE_OPTIONS)):
+        for number, name in names.items():
             if name.lower() == wanted:
                 return option_table(number, second)
     return None

@@ -7,7 +7,6 @@ import numpy as np
 from ..runtime.errors import InputError
 from ..runtime.plan.records import TensorInfo
 from .ir import Array, Graph, Op, Shape, Tensor
-from .ops.decomposed.segments import JOINS
 
 # Integer inputs are mostly indices, and small ones are valid for most tables.
 LARGEST_RANDOM_INTEGER = 8
@@ -42,7 +41,10 @@ LOOKUPS: Mapping[str, tuple[int, Callable[[Op], Shape]]] = {
     "REVERSE_SEQUENCE": (1, lambda op: _whole(op.operand(0).shape, op.attrs.get("seq_dim", 0))),
     "SCATTER_ND": (0, lambda op: _indexed(op.output.shape, op.operand(0))),
     "SPARSE_TO_DENSE": (0, lambda op: _indexed(op.output.shape, op.operand(0))),
-    **dict.fromkeys(JOINS, (1, lambda op: op.output.shape[:1])),
+    **{
+        f"UNSORTED_SEGMENT_{kind}": (1, lambda op: op.output.shape[:1])
+        for kind in ("MAX", "MIN", "PROD", "SUM")
+    },
 }
 
 

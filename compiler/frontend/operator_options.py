@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..errors import ModelError
 from ..tflite_schema import (
     ENUMERATIONS,
@@ -31,7 +33,8 @@ def subgraphs_of(attrs: Mapping[str, Any]) -> list[int]:
     """
     if "custom_options" in attrs:
         return []
-    return [value for key, value in attrs.items() if refers_to_subgraph(key)]
+    values = (value for key, value in attrs.items() if refers_to_subgraph(key))
+    return [index for value in values for index in np.atleast_1d(value).tolist()]
 
 
 def _custom(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
@@ -68,16 +71,28 @@ def _defaults(table: OptionTable, given: Mapping[str, Any]) -> dict[str, Any]:
     options.Init(EMPTY_TABLE, len(EMPTY_TABLE) // 2)
     found = {}
     for field in table.fields:
-        if field.key in given or field.vector:
+        if field.key in given:
             continue
         if refers_to_subgraph(field.key):
             raise ModelError(f"its option {field.key} is missing")
+        if field.vector:
+            continue
         value = getattr(options, field.accessor)()
         found[field.key] = ENUMERATIONS.get(field.key, {}).get(value, value)
     return {key: value for key, value in found.items() if value is not None}
 
 
 def _option(model: ModelFile, options: Any, field: Field) -> Any:
+    value = _plain_option(model, options, field)
+    for index in subgraphs_of({field.key: value}):
+        if not 0 <= index < len(model.subgraphs):
+            raise ModelError(
+                f"it refers to subgraph {index}, but the model has {len(model.subgraphs)}"
+            )
+    return value
+
+
+def _plain_option(model: ModelFile, options: Any, field: Field) -> Any:
     if field.vector:
         return model.source.numbers(options, field.accessor)
     value = getattr(options, field.accessor)()
@@ -87,6 +102,4 @@ def _option(model: ModelFile, options: Any, field: Field) -> Any:
         if value not in ENUMERATIONS[field.key]:
             raise ModelError(f"its option {field.key} has the unknown value {value}")
         return ENUMERATIONS[field.key][value]
-    if refers_to_subgraph(field.key) and not 0 <= value < len(model.subgraphs):
-        raise ModelError(f"it refers to subgraph {value}, but the model has {len(model.subgraphs)}")
     return value

@@ -8,7 +8,6 @@ from typing import Any
 
 import flatbuffers
 import numpy as np
-import tflite
 
 from ..errors import ModelError, PassError
 from ..ir import Graph, Op, Tensor
@@ -21,6 +20,7 @@ from ..tflite_schema import (
     VERSION,
     Field,
     OptionTable,
+    generated,
     operator_code,
     option_table_of,
     refers_to_subgraph,
@@ -78,11 +78,11 @@ class _Writer:
 
     def _table(self, name: str, /, **fields: Any) -> int:
         """A table of the schema; fields that are None are left out."""
-        getattr(tflite, f"{name}Start")(self.builder)
+        generated(f"{name}Start")(self.builder)
         for field, value in fields.items():
             if value is not None:
-                getattr(tflite, f"{name}Add{field}")(self.builder, value)
-        return int(getattr(tflite, f"{name}End")(self.builder))
+                generated(f"{name}Add{field}")(self.builder, value)
+        return int(generated(f"{name}End")(self.builder))
 
     def _numbers(self, values: Iterable[Any], dtype: str) -> int:
         return int(self.builder.CreateNumpyVector(np.array(list(values), dtype)))
@@ -216,6 +216,8 @@ class _Writer:
 
     def _option(self, field: Field, op: Op) -> Any:
         value = op.attrs[field.key]
+        if refers_to_subgraph(field.key):
+            value = self._renumbered(op, value)
         if field.vector:
             return self._numbers(value, field.element)
         if field.key in ENUMERATIONS:
@@ -225,11 +227,15 @@ class _Writer:
             raise PassError(f"TFLite has no {field.key} called {value}: {op}")
         if isinstance(value, str):
             return self.builder.CreateString(value)
-        if refers_to_subgraph(field.key):
-            if value not in self.places:
-                raise PassError(f"the graph has no subgraph {value}: {op}")
-            return self.places[value]
         return value
+
+    def _renumbered(self, op: Op, value: Any) -> Any:
+        """The number of a subgraph in the file, or those of several."""
+        if isinstance(value, tuple):
+            return tuple(self._renumbered(op, each) for each in value)
+        if value not in self.places:
+            raise PassError(f"the graph has no subgraph {value}: {op}")
+        return self.places[value]
 
 
 def _tensors(op: Op) -> Iterator[Tensor]:

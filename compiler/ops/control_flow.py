@@ -11,8 +11,10 @@ from .base.operands import declare
 from .base.shapes import same_as_first
 from .base.storage import ANY
 
+# Operators that run one of several subgraphs.
+BRANCHING = ("IF", "STABLEHLO_CASE")
 # Operators whose results have the shapes of what they run, which the file may not know.
-CONTROL = ("IF", "WHILE")
+CONTROL = (*BRANCHING, "WHILE")
 
 
 def as_the_file_says(op: Op) -> list[Shape]:
@@ -20,13 +22,18 @@ def as_the_file_says(op: Op) -> list[Shape]:
     return [tensor.shape for tensor in op.outputs]
 
 
-define(
-    "IF condition inputs* -> outputs*",
-    as_the_file_says,
-    dtypes=ANY,
-    note="both branches run if the condition is computed; they must be small and keep nothing",
-    unimplemented_reason="the condition is computed while the model runs",
-)
+for _signature, _branches in (
+    ("IF condition inputs* -> outputs*", "both branches"),
+    ("STABLEHLO_CASE index:int32 inputs* -> outputs*", "all branches"),
+):
+    _chooser = _signature.split()[1].split(":")[0]
+    define(
+        _signature,
+        as_the_file_says,
+        dtypes=ANY,
+        note=f"{_branches} run if the {_chooser} is computed; they must be small and keep nothing",
+        unimplemented_reason=f"the {_chooser} is computed while the model runs",
+    )
 define(
     "STABLEHLO_COMPOSITE inputs* -> outputs*",
     as_the_file_says,

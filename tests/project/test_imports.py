@@ -31,6 +31,7 @@ STAGES = {
             "ir",
             "trial_input",
             "events",
+            "newer_schema",
             "tflite_schema",
         ),
         *("language", "intrinsics", "devices", "target"),

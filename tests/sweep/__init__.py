@@ -59,6 +59,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "Mfcc": _SIZES,
     "READ_VARIABLE": _VARIABLES,
     "Resampler": ("compiler/ops/test_resampler.py", _UNKNOWN),
+    "STABLEHLO_CASE": ("compiler/rewrites/canonicalize/test_select_branch.py", _SUBGRAPHS[1]),
     "STABLEHLO_COMPARE": ("cases/stablehlo.py", _UNKNOWN),
     "STABLEHLO_COMPOSITE": (
         "compiler/rewrites/canonicalize/test_inline_subgraphs.py",

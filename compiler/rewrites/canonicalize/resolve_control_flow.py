@@ -3,9 +3,11 @@
     y = IF(c, x)          becomes   the operators of the branch that the constant c selects
                                     or, where c is computed, t = branch for true(x)
                                     e = other one(x)   y = SELECT_V2(c, t, e)
+    y = STABLEHLO_CASE(i, x)        the same among several: y = SELECT_V2(EQUAL(i, 0), first(x),
+                                    SELECT_V2(EQUAL(i, 1), ...)), the last for any other i
     i, y = WHILE(i, x)    becomes   its body, once per iteration, if constants decide the condition
 
-Running both branches, and those inside them, is possible where they keep nothing from run to run,
+Running all branches, and those inside them, is possible where they keep nothing from run to run,
 and pays where they are small. Each iteration may produce new constants, so shapes and constants are
 inferred again after each.
 Other branches and loops can only run on LiteRT, and are set aside.
@@ -19,10 +21,12 @@ Composite operators are replaced by the subgraph they decompose into:
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+import numpy as np
+
 from ...errors import ModelError
-from ...ir import Graph, Op, Tensor
+from ...ir import Graph, Op, Tensor, constant
 from ...ir.inline import inline, substitute
-from ...ops.control_flow import CONTROL
+from ...ops.control_flow import BRANCHING, CONTROL
 from ...target import Target
 from ..decompose.resolve_variables import VARIABLES
 from ..rewrite import Attempt, Attempts, graph_rewrite
@@ -53,7 +57,7 @@ def inline_subgraphs(graph: Graph, target: Target) -> Attempts:
 
 MAX_ROUNDS = 1000  # Most iterations of a loop that is unrolled.
 MAX_OPERATORS = 20_000  # Most operators of an unrolled loop.
-MOST = 64  # Most operators of two branches that both run, with those of the branches inside them.
+MOST = 64  # Most operators of branches that all run, with those of the branches inside them.
 
 
 @graph_rewrite()
@@ -63,7 +67,7 @@ def resolve_control_flow(graph: Graph, target: Target) -> Attempts:
         for op in waiting:
             if op not in graph:
                 continue
-            if op.name == "IF" and op.operand(0).data is None:
+            if op.name in BRANCHING and op.operand(0).data is None:
                 for called in _branches(graph, op)[0]:
                     _check(op, called, len(op.inputs) - 1, len(op.outputs))
                 reason = _unselectable(graph, op, target)
@@ -73,7 +77,8 @@ def resolve_control_flow(graph: Graph, target: Target) -> Attempts:
                 else:
                     _set_aside(graph, op, reason, target)
                 continue
-            bodies = _branch(graph, op) if op.name == "IF" else _rounds(graph, op, target)
+            branching = op.name in BRANCHING
+            bodies = _branch(graph, op) if branching else _rounds(graph, op, target)
             yield Attempt((op,), bodies if isinstance(bodies, str) else None)
             if isinstance(bodies, str):
                 _set_aside(graph, op, bodies, target)
@@ -88,8 +93,13 @@ def _set_aside(graph: Graph, op: Op, reason: str, target: Target) -> None:
 
 
 def _branch(graph: Graph, op: Op) -> list[Graph]:
-    """The branch that a constant condition selects."""
-    called = _branches(graph, op)[0][0 if op.number(0) else 1]
+    """The branch that a constant selects."""
+    branches, _ = _branches(graph, op)
+    number = op.number(0)
+    if op.name == "IF":
+        called = branches[0 if number else 1]
+    else:
+        called = branches[int(number) if 0 <= number < len(branches) else -1]
     _check(op, called, len(op.inputs) - 1, len(op.outputs))
     return [called]
 
@@ -119,7 +129,7 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
 
 def _unroll(graph: Graph, op: Op, called: list[Graph], target: Target) -> None:
     """Replace an operator by subgraphs, each of which reads the results of the one before."""
-    first = 1 if op.name == "IF" else 0
+    first = 1 if op.name in BRANCHING else 0
     values = [op.operand(position) for position in range(first, len(op.inputs))]
     for subgraph in called:
         values = inline(graph, subgraph, values, op)
@@ -136,59 +146,87 @@ def _check(op: Op, called: Graph, inputs: int, outputs: int) -> None:
 
 
 def _unselectable(graph: Graph, op: Op, target: Target) -> str | None:
-    """Why an IF whose condition is computed cannot run both branches; None if it can."""
+    """Why an operator whose branch is computed cannot run all of them; None if it can."""
     branches, values = _branches(graph, op)
-    computed = "the condition is computed while the model runs"
+    computed = f"the {'condition' if op.name == 'IF' else 'index'} is computed while the model runs"
     if op.operand(0).elements != 1:
         return f"{computed}, and it is not a single value"
+    if len(branches) > MOST:
+        return f"{computed}, and it has more than {MOST} branches"
     run = list(islice(_operators(graph, op), MOST + 1))
     if len(run) > MOST:
         return f"{computed}, and its branches have more than {MOST} operators"
     if any(map(_keeps, run)):
         return f"{computed}, and a branch keeps values from run to run or contains a loop"
-    first, second = (_forms(graph, op, branch, values, target) for branch in branches)
-    if first != second:
+    first, *others = (_forms(graph, op, branch, values, target) for branch in branches)
+    if any(form != first for form in others):
         return f"{computed}, and its branches give results of unlike shapes or types"
     return None
 
 
 def _select_branch(graph: Graph, op: Op, target: Target) -> None:
-    """Replace an IF by both branches, and a select for each result."""
+    """Replace an operator by all its branches, and selects for each result."""
     branches, values = _branches(graph, op)
-    results = zip(*(inline(graph, branch, values, op) for branch in branches), strict=True)
-    # A condition with axes would give them to results of rank 0.
-    holds = Tensor(f"{op.operand(0).name}/scalar", (), "bool")
-    view = {"new_shape": ()}
-    graph.add(Op("RESHAPE", (op.operand(0),), (holds,), view, op.index, origins=op.origins))
+    results = [inline(graph, branch, values, op) for branch in branches]
+    conditions = _conditions(graph, op, len(branches))
     selected = []
-    for output, (first, second) in zip(op.outputs, results, strict=True):
-        result = Tensor(f"{output.name}/selected", first.shape, first.dtype)
-        result.quantization = first.quantization
-        operands = (holds, first, second)
-        graph.add(Op("SELECT_V2", operands, (result,), {}, op.index, origins=op.origins))
+    for output, (*choices, other) in zip(op.outputs, zip(*results, strict=True), strict=True):
+        result = other
+        for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+            operands = condition, choice, result
+            result = Tensor(f"{output.name}/selected", choice.shape, choice.dtype)
+            result.quantization = choice.quantization
+            graph.add(Op("SELECT_V2", operands, (result,), {}, op.index, origins=op.origins))
         selected.append(result)
     substitute(graph, op, selected)
     infer_and_fold(graph, target)
 
 
+def _conditions(graph: Graph, op: Op, branches: int) -> list[Tensor]:
+    """Whether each branch but the last one is taken."""
+    chooser = op.operand(0)
+
+    def add(name: str, operands: tuple[Tensor, ...], result: Tensor, **attrs: object) -> Tensor:
+        graph.add(Op(name, operands, (result,), attrs, op.index, origins=op.origins))
+        return result
+
+    # A condition with axes would give them to results of rank 0.
+    scalar = Tensor(f"{chooser.name}/scalar", (), chooser.dtype)
+    add("RESHAPE", (chooser,), scalar, new_shape=())
+    if op.name == "IF":
+        return [scalar]
+    found = []
+    for number in range(branches - 1):
+        wanted = constant(f"{chooser.name}/{number}", np.array(number, np.int32))
+        taken = Tensor(f"{chooser.name}/is_{number}", (), "bool")
+        found.append(add("EQUAL", (scalar, wanted), taken))
+    return found
+
+
 def _branches(graph: Graph, op: Op) -> tuple[list[Graph], list[Tensor]]:
-    """The branches for true and for false, and what they read."""
-    branches = [graph.subgraphs[op.attrs[f"{name}_subgraph_index"]] for name in ("then", "else")]
-    return branches, [op.operand(position) for position in range(1, len(op.inputs))]
+    """The branches, an IF's for true first, and what they read (ModelError if there are none)."""
+    if op.name == "IF":
+        called = [op.attrs[f"{name}_subgraph_index"] for name in ("then", "else")]
+    else:
+        called = op.attrs["branch_subgraph_indices"]
+    if not called:
+        raise op.invalid("no branches")
+    values = [op.operand(position) for position in range(1, len(op.inputs))]
+    return [graph.subgraphs[index] for index in called], values
 
 
 def _operators(graph: Graph, op: Op) -> Iterator[Op]:
-    """Those of an IF's branches, and of branches inside them; endless if one contains itself."""
+    """Those of all branches, and of branches inside them; endless if one contains itself."""
     for branch in _branches(graph, op)[0]:
         for other in branch.ops:
             yield other
-            if other.name == "IF":
+            if other.name in BRANCHING:
                 yield from _operators(graph, other)
 
 
 def _keeps(op: Op) -> bool:
     """Whether an operator reads or writes what is kept between runs, or is a loop."""
-    calls = op.name != "IF" and any(key.endswith("_subgraph_index") for key in op.attrs)
+    calls = op.name not in BRANCHING and any(key.endswith("_subgraph_index") for key in op.attrs)
     return calls or op.name in VARIABLES or any(tensor.variable for tensor in op.reads)
 
 

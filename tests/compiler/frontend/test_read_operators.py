@@ -1,5 +1,7 @@
 """What the reader says of operators in a file."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from graphs.operators import file_of
@@ -22,9 +24,16 @@ def test_the_reader_names_operator_and_operand() -> None:
         read(file(Op("ADD", (x,), (y,))))
 
 
-def test_a_composite_without_options() -> None:
-    content = file(Op("STABLEHLO_COMPOSITE", (x,), (y,)))
-    with pytest.raises(ModelError, match="its option decomposition_subgraph_index is missing"):
+@pytest.mark.parametrize(
+    ("name", "operands", "option"),
+    [
+        ("STABLEHLO_CASE", (constant("i", np.array(0, np.int32)), x), "branch_subgraph_indices"),
+        ("STABLEHLO_COMPOSITE", (x,), "decomposition_subgraph_index"),
+    ],
+)
+def test_subgraphs_without_options(name: str, operands: Sequence[Tensor], option: str) -> None:
+    content = file(Op(name, operands, (y,)))
+    with pytest.raises(ModelError, match=f"its option {option} is missing"):
         read(content)
 
 

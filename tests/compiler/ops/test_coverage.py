@@ -32,6 +32,7 @@ ELSEWHERE = {
     "ops/test_resampler.py": ["Resampler"],
     "ops/test_unpool.py": ["LiteRtMaxUnpooling2D", "MaxPoolingWithArgmax2D", "MaxUnpooling2D"],
     "rewrites/canonicalize/test_resolve_control_flow.py": ["IF", "WHILE"],
+    "rewrites/canonicalize/test_select_branch.py": ["STABLEHLO_CASE"],
     "rewrites/decompose/test_recurrent.py": [
         *("LSTM", "RNN", "SVDF"),
         *("BIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_RNN"),

@@ -9,7 +9,7 @@ import pytest
 from agreement import run
 from graphs.operators import graph_of
 
-from tflgpu.compiler import Options, UnsupportedError, pipeline
+from tflgpu.compiler import ModelError, Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Array, Graph, Op, Shape, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
@@ -76,6 +76,64 @@ def test_branches_inside_branches(holds: bool, inside: bool, tmp_path: Path) -> 
     x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
     x[0, 0] = 1 if inside else -1
     check(content, holds, x, tmp_path)
+
+
+def choosing(index: Tensor, *names: str) -> Graph:
+    """y = the operator, applied to x, whose place is the index."""
+    attrs = {"branch_subgraph_indices": tuple(range(1, len(names) + 1))}
+    source, result = Tensor("x", (3, 5)), Tensor("y", (3, 5))
+    op = Op("STABLEHLO_CASE", (index, source), (result,), attrs)
+    return graph_of(op, subgraphs=[chain([name]) for name in names])
+
+
+NAMES = ("EXP", "TANH", "NEG")
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("names", [NAMES, NAMES[:1]], ids=("three", "one"))
+@pytest.mark.parametrize("number", [0, 1, 2, 3, -1])
+def test_one_of_several_branches(
+    number: int, names: Sequence[str], known: bool, tmp_path: Path
+) -> None:
+    """The last one also runs for numbers that no branch has."""
+    value = np.array(number, np.int32)
+    index = constant("i", value) if known else Tensor("i", (), "int32")
+    content = write(choosing(index, *names))
+    x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
+    compiled = pipeline.build(content, Options(device="cpu", fallback="none"))
+    given = {"x": x} if known else {"i": value, "x": x}
+    (found,) = run(compiled, "auto", tmp_path, given).values()
+    (expected,) = Reference(content).run(list(given.values()))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_many_branches_are_refused() -> None:
+    graph = choosing(Tensor("i", (), "int32"), *["NEG"] * 65)
+    with pytest.raises(UnsupportedError, match="and it has more than 64 branches"):
+        pipeline.build(write(graph), Options(device="cpu", fallback="none"))
+
+
+def test_several_branches_on_litert(tmp_path: Path) -> None:
+    """Those of a part for LiteRT have numbers of their own."""
+    content = write(choosing(Tensor("i", (), "int32"), *NAMES))
+    compiled = pipeline.build(content, Options(device="cpu", fallback_ops=("STABLEHLO_CASE",)))
+    x = np.ones((3, 5), np.float32)
+    (found,) = run(compiled, "auto", tmp_path, {"i": np.array(1, np.int32), "x": x}).values()
+    np.testing.assert_allclose(found, np.tanh(x), rtol=1e-5)
+
+
+def numbers(*values: int) -> bytes:
+    return np.array(values, np.int32).tobytes()
+
+
+def test_branches_that_a_file_lacks() -> None:
+    content = write(choosing(Tensor("i", (), "int32"), *NAMES))
+    wrong = content.replace(numbers(3, 1, 2, 3), numbers(3, 1, 2, 9))
+    with pytest.raises(ModelError, match="it refers to subgraph 9, but the model has 4"):
+        pipeline.build(wrong, Options(device="cpu"))
+    without = content.replace(numbers(3, 1, 2, 3), numbers(0, 1, 2, 3))
+    with pytest.raises(ModelError, match="operator 0 STABLEHLO_CASE: no branches"):
+        pipeline.build(without, Options(device="cpu"))
 
 
 def inside_itself() -> Graph:
