@@ -8,7 +8,7 @@ from ..frontend.model_file import Model
 from ..options import Options
 from ..rewrites import PIPELINE
 from ..telling import Progress, silent
-from .compare import Feed, Verification, verify
+from .compare import Feed, Litert, Verification, verify_against
 from .comparison import Comparison
 
 
@@ -38,6 +38,7 @@ def bisect(
     """The first rewrite with which results differ from LiteRT's, or None. Raises as `verify`."""
     names = [each.name for each in PIPELINE if not each.required]
     optional = [name for name in names if name not in options.disable_passes]
+    litert = Litert(model, options, feed)
     runs = 0
 
     def run(count: int, layers: bool = False) -> Verification:
@@ -45,7 +46,8 @@ def bisect(
         runs += 1
         progress("bisect", runs, len(optional).bit_length() + 3)
         off = (*options.disable_passes, *optional[count:])
-        return verify(model, replace(options, disable_passes=off), feed, layers=layers)
+        fewer = replace(options, disable_passes=off)
+        return verify_against(litert, model, fewer, layers)
 
     if run(len(optional)).ok:
         return None

@@ -25,7 +25,7 @@ from ..rewrites.pass_manager import PassManager
 from ..scratch import scratch_folder
 from ..telling import Progress, silent
 from .comparison import Comparison
-from .nearest import Result, against_litert, usual_kernels
+from .nearest import Answers, Asked, Result, against_litert
 
 # Returns the arrays for a model's inputs, by name.
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
@@ -48,6 +48,25 @@ class Verification:
         return next((item for item in (*self.layers, *self.outputs) if not item.ok), None)
 
 
+class Litert:
+    """What LiteRT computes of a model from the arrays of a `Feed`, to compare with several times.
+
+    Which rewrites are applied, and what is kept in memory, is nothing to it.
+    """
+
+    def __init__(self, model: Model, options: Options, feed: Feed) -> None:
+        self._whole = fitted_model(model, options, pipeline.target_of(options))
+        self.arrays = feed(_inputs(model, options))
+        self.outputs = self._answers(litert_outputs)
+        self.tensors = self._answers(every_tensor)
+
+    def _answers(self, compute: Callable[..., Asked]) -> Answers:
+        asked = (*self._whole, self.arrays)
+        return Answers(
+            partial(compute, *asked), lambda seed: compute(*with_other_last_bits(*asked, seed))
+        )
+
+
 def verify(
     model: Model, options: Options, feed: Feed, *, layers: bool = False, progress: Progress = silent
 ) -> Verification:
@@ -59,41 +78,34 @@ def verify(
     tensor of that name. Raises what compiling and loading raise, and ModelError if LiteRT cannot
     run the model.
     """
+    return verify_against(Litert(model, options, feed), model, options, layers, progress)
+
+
+def verify_against(
+    litert: Litert, model: Model, options: Options, layers: bool, progress: Progress = silent
+) -> Verification:
+    """The same with what LiteRT may have computed before."""
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
     device = attached_device(options.device)
-    whole = fitted_model(model, options, pipeline.target_of(options))
-    arrays = feed(_inputs(model, options))
     progress("LiteRT", 0, 1)
-    ask = partial(litert_outputs, *whole, arrays)
-    usual = usual_kernels(ask)
+    _ = litert.outputs.usual  # before the model is compiled, which may take longer
     with scratch_folder() as folder:
         path = pipeline.write(pipeline.build(model, options, progress), folder)
         progress("load", 0, 1)
         with runtime.load(path, device=device, store_binaries=False) as session:
             progress("run", 0, 1)
-            results = session.run(arrays)
+            results = session.run(litert.arrays)
             kept = kept_outputs(model, options) if options.keep else {}
             results |= {output: session.read(name) for output, name in kept.items()}
             progress("LiteRT", 0, 1)
-            outputs = against_litert(
-                [Result(*each) for each in results.items()],
-                usual,
-                ask,
-                lambda seed: litert_outputs(*with_other_last_bits(*whole, arrays, seed)),
-                options.precision,
-            )
+            computed = [Result(*each) for each in results.items()]
+            outputs = against_litert(computed, litert.outputs, options.precision)
             verified = Verification(tuple(outputs))
             if not layers:
                 return verified
-            ask = partial(every_tensor, *whole, arrays)
-            inner = against_litert(
-                [*folded_results(model, options), *_layers(session)],
-                usual_kernels(ask),
-                ask,
-                lambda seed: every_tensor(*with_other_last_bits(*whole, arrays, seed)),
-                options.precision,
-            )
-            return replace(verified, layers=tuple(inner))
+            inner = [*folded_results(model, options), *_layers(session)]
+            found = against_litert(inner, litert.tensors, options.precision)
+            return replace(verified, layers=tuple(found))
 
 
 def _inputs(model: Model, options: Options) -> tuple[TensorInfo, ...]:

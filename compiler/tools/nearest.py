@@ -12,16 +12,18 @@ whose numbers have other last bits: it is right, too, if these move LiteRT's res
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property, partial
 from itertools import combinations
 from math import isfinite
-from typing import get_args
+from typing import TypeVar, get_args
 
 from ...runtime.litert.module import KernelSet
 from ..errors import ModelError
 from ..ir import Array
 from ..litert.child import Output
 from .comparison import Comparison, compare
+
+T = TypeVar("T")
 
 Asked = Mapping[str, Output]  # What LiteRT computes, by the tensors' names.
 
@@ -38,40 +40,50 @@ class Result:
 COPIES = 4  # Copies of a model with other last bits that LiteRT runs.
 
 
-def against_litert(
-    results: Iterable[Result],
-    usual: tuple[KernelSet, Asked],
-    ask: Callable[[KernelSet], Asked],
-    ask_copy: Callable[[int], Asked],
-    precision: str,
-) -> Iterator[Comparison]:
-    """Compare each result that LiteRT also has.
+class Answers:
+    """What LiteRT computes of a model, with each set of kernels and of each copy once.
 
-    `usual` is what `usual_kernels` returns. `ask` runs LiteRT with one set of kernels, `ask_copy`
-    runs a copy of the model with other last bits, by its number. Those that raise a ModelError are
-    left out.
+    `ask` runs it with one set of kernels, `ask_copy` runs a copy of the model with other last bits,
+    by its number. Those that raise a ModelError compute nothing.
     """
-    first, asked = usual
 
-    @cache
-    def kernels_of(kernels: KernelSet) -> Asked:
-        with suppress(ModelError):
-            return ask(kernels)
-        return {}
+    def __init__(self, ask: Callable[[KernelSet], Asked], ask_copy: Callable[[int], Asked]) -> None:
+        self._ask = ask
+        self.by_kernels = cache(partial(_nothing_if_rejected, ask))
+        self.by_copy = cache(partial(_nothing_if_rejected, ask_copy))
 
-    @cache
-    def copy_of(number: int) -> Asked:
-        with suppress(ModelError):
-            return ask_copy(number)
-        return {}
+    @cached_property
+    def usual(self) -> tuple[KernelSet, Asked]:
+        """XNNPACK, or LiteRT's own kernels where it rejects the model, and what they compute.
 
+        ModelError if these reject it, too: that of XNNPACK.
+        """
+        try:
+            return "XNNPACK", self._ask("XNNPACK")
+        except ModelError:
+            with suppress(ModelError):
+                return "built-in", self._ask("built-in")
+            raise
+
+
+def _nothing_if_rejected(ask: Callable[[T], Asked], what: T) -> Asked:
+    with suppress(ModelError):
+        return ask(what)
+    return {}
+
+
+def against_litert(
+    results: Iterable[Result], answers: Answers, precision: str
+) -> Iterator[Comparison]:
+    """Compare each result that LiteRT also has."""
+    first, asked = answers.usual
     for result in results:
         if result.name not in asked:
             continue
         found = replace(_compared(result, asked[result.name], precision), kernels=first)
         if not found.ok:
             others = (kernels for kernels in get_args(KernelSet)[1:] if kernels != first)
-            every = {first: asked, **{kernels: kernels_of(kernels) for kernels in others}}
+            every = {first: asked, **{kernels: answers.by_kernels(kernels) for kernels in others}}
             expected = {
                 kernels: found_by[result.name]
                 for kernels, found_by in every.items()
@@ -80,24 +92,11 @@ def against_litert(
             found = _nearest(result, expected, precision)
             found = _within_spread(found, list(expected.values()), precision)
             if not found.ok and isfinite(found.max_error):
-                copies = [copy_of(number) for number in range(COPIES)]
+                copies = [answers.by_copy(number) for number in range(COPIES)]
                 moved = [every[result.name] for every in copies if result.name in every]
                 found = _within_spread(found, [*expected.values(), *moved], precision)
                 found = replace(found, last_bits=found.ok)
         yield replace(found, label=result.label)
-
-
-def usual_kernels(ask: Callable[[KernelSet], Asked]) -> tuple[KernelSet, Asked]:
-    """XNNPACK, or LiteRT's own kernels where it rejects the model, and what they compute.
-
-    ModelError if these reject it, too: that of XNNPACK.
-    """
-    try:
-        return "XNNPACK", ask("XNNPACK")
-    except ModelError:
-        with suppress(ModelError):
-            return "built-in", ask("built-in")
-        raise
 
 
 def _compared(result: Result, expected: Output, precision: str) -> Comparison:

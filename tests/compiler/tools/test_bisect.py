@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,12 +11,17 @@ from graphs import call, model, w, x
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.ir import Array, Graph, constant
+from tflgpu.compiler.litert.child import Output
+from tflgpu.compiler.litert.variations import litert_outputs
 from tflgpu.compiler.ops.base import definition
 from tflgpu.compiler.rewrites import LOWER, PIPELINE, pass_manager
 from tflgpu.compiler.rewrites.rewrite import Attempt, Attempts, graph_rewrite
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools import bisect as bisection
+from tflgpu.compiler.tools import compare
 from tflgpu.compiler.tools.bisect import bisect
+from tflgpu.compiler.tools.nearest import COPIES
+from tflgpu.runtime.litert.module import KernelSet
 from tflgpu.runtime.plan.records import TensorInfo
 
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
@@ -54,10 +60,19 @@ def test_the_rewrite_at_fault_is_found(
 ) -> None:
     assert bisect(MODEL.content, OPTIONS, feed) is None
     add_fault(monkeypatch)
+    asked: list[object] = []
+
+    def noted(*question: Any) -> Mapping[str, Output]:
+        asked.append(question)
+        return litert_outputs(*question)
+
+    monkeypatch.setattr(compare, "litert_outputs", noted)
     culprit = bisect(MODEL.content, OPTIONS, feed)
     assert culprit is not None
     assert culprit.rewrite == "worsen"
-    assert culprit.runs < 9
+    assert 3 < culprit.runs < 9
+    # LiteRT runs each set of kernels and each copy once, however many results differ.
+    assert len(asked) == len(get_args(KernelSet)) + COPIES
     path = tmp_path / "model.tflite"
     path.write_bytes(MODEL.content)
     shown = invoke("verify", path, "--bisect", code=1)

@@ -15,7 +15,7 @@ from tflgpu.compiler.litert.child import Output
 from tflgpu.compiler.litert.variations import litert_outputs
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.comparison import Comparison
-from tflgpu.compiler.tools.nearest import COPIES, Asked, Result, against_litert, usual_kernels
+from tflgpu.compiler.tools.nearest import COPIES, Answers, Asked, Result, against_litert
 from tflgpu.runtime import TensorInfo
 from tflgpu.runtime.litert.module import KernelSet
 
@@ -45,7 +45,7 @@ def compared(
         return {"y": (INFO, np.array([0.5, copies[number]], np.float32))}
 
     results = [Result("y", np.array([0.5, ours], np.float32)), Result("z", np.zeros(1))]
-    (found,) = against_litert(results, usual_kernels(ask), ask, ask_copy, "f32")
+    (found,) = against_litert(results, Answers(ask, ask_copy), "f32")
     return found, asked
 
 
