@@ -211,7 +211,7 @@ def load(
     if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
     if Path(source).suffix == ".npz":
-        raise InputError(f"input {info.name}: {source} has several arrays; save one as a .npy file")
+        raise InputError(f"input {info.name}: {source} is an archive of arrays; save one as .npy")
     return picture_array(source, info, scaling) if is_picture(source) else array_file(source, info)
 
 

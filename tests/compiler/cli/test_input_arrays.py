@@ -118,7 +118,7 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npy").write_text("not an array")
     (tmp_path / "empty.npy").touch()
     np.savez(tmp_path / "archive.npz", np.ones(3))
-    with pytest.raises(InputError, match=r"input x: .*archive\.npz has several arrays; save one"):
+    with pytest.raises(InputError, match=r"input x: .*archive\.npz is an archive of arrays; save"):
         loaded(tmp_path / "archive.npz", ONE[0])
     (tmp_path / "archive.npz").rename(tmp_path / "archive.npy")
     for name, header in (
