@@ -69,13 +69,19 @@ RESERVE, SET_ITEM, STACK = (f"FlexTensorList{name}" for name in ("Reserve", "Set
 def _infer_reserve(op: Op) -> list[Shape]:
     length = int(op.number(1))
     if length < 1:
-        raise ModelError(f"operator {op!r} makes a list of {length} entries")
+        # Such lists grow as entries are set.
+        raise op.unsupported(
+            f"it makes a list of {length} entries",
+            "give the TensorArray its size instead of dynamic_size=True",
+        )
     return [(length,)]
 
 
 def _infer_set_item(op: Op) -> list[Shape]:
     shape, place = op.operand(0).shape, op.operand(1).data
-    if not shape or (place is not None and not 0 <= int(place) < shape[0]):
+    if not shape:
+        raise op.unsupported("the length of its list is unknown")
+    if place is not None and not 0 <= int(place) < shape[0]:
         raise ModelError(f"operator {op!r} sets entry {place} of a list {list(shape)}")
     return [(shape[0], *op.operand(2).shape)]
 

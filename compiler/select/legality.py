@@ -24,6 +24,7 @@ _ADVICE_BY_TYPE = {
     "string": "split the model after the operators on strings, and pass in their numeric results",
     "complex64": "pass real and imaginary parts as two tensors",
     "float64": "convert the model with float32",
+    "variant": "give lists of tensors a constant length",
 }
 
 MORE_BUFFERS = "if the device has more, choose a profile with a larger max_arguments"

@@ -80,3 +80,13 @@ def test_a_list_whose_entries_have_computed_places_is_refused() -> None:
     reasons = {finding.operator: finding.reason for finding in caught.value.findings}
     assert reasons["WHILE"] == "the number of iterations is known only while the model runs"
     assert "FlexTensorListStack" in reasons
+
+
+def test_a_list_that_grows_is_refused() -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        pipeline.build(write(collecting(0)), Options(device="cpu", fallback="none"))
+    first, *others = caught.value.findings
+    assert first.operator == "FlexTensorListReserve"
+    assert first.reason == "it makes a list of 0 entries"
+    assert first.advice == "give the TensorArray its size instead of dynamic_size=True"
+    assert others[-1].advice == "give lists of tensors a constant length"
