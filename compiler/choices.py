@@ -24,8 +24,13 @@ def each_choice(model: Model, options: Options) -> tuple[Options, ...]:
     Signatures are in the order of the options, or for `ALL` in that of the file. ModelError if the
     model has none, or lacks one of several.
     """
+    found = tuple(_choices(model, options))
+    return found if len(found) == 1 else tuple(replace(each, shares_weights=True) for each in found)
+
+
+def _choices(model: Model, options: Options) -> Iterator[Options]:
     if not options.several_signatures:
-        return tuple(_each_shapes(options))
+        return _each_shapes(options)
     signatures = {item.key: item for item in read_signatures(model)}
     chosen = tuple(signatures) if options.signature == ALL else options.signature
     lacking = [key for key in chosen if key not in signatures]
@@ -35,7 +40,7 @@ def each_choice(model: Model, options: Options) -> tuple[Options, ...]:
         listed = ", ".join(signatures)
         raise ModelError(f"{name_of(model)}: it has no signature {lacking[0]}; it has {listed}")
     several = [signatures[key] for key in chosen]
-    return tuple(choice for key in several for choice in _each_shapes(_only(options, key, several)))
+    return (choice for key in several for choice in _each_shapes(_only(options, key, several)))
 
 
 def _each_shapes(options: Options) -> Iterator[Options]:

@@ -67,6 +67,9 @@ class Options:
     keep_f32: tuple[str | int, ...] = ()
     nan: Nan = "keep"
     keep_intermediates: bool = False
+    # Whether this is one of several choices, whose kernels read the same weights; set by
+    # `each_choice`.
+    shares_weights: bool = False
 
     def __post_init__(self) -> None:
         """OptionError that names the field and its valid values."""

@@ -60,9 +60,9 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     """Compile a model in memory. Raises what `tflgpu.compile` raises, except for the cache."""
     identity = Identity.of(model)
     table = read_table(Path(options.tuning)) if options.tuning else None
-    target = target_of(options)
-    sizing = TableSizing(table, target) if table else Sizing()
     choices = each_choice(model, options)
+    target = target_of(choices[0])
+    sizing = TableSizing(table, target) if table else Sizing()
 
     def sized(choice: Options, unfit: Unfit) -> Sized:
         passes = PassManager(target, choice.disable_passes, progress)
@@ -222,7 +222,7 @@ def target_of(options: Options) -> Target:
     """The target that options describe (OptionError, DeviceError if there is no such device)."""
     profile = choose_profile(options.device, options.target)
     language = SOURCE_LANGUAGES[options.target]
-    return Target(profile, language, options.precision, options.nan)
+    return Target(profile, language, options.precision, options.nan, options.shares_weights)
 
 
 def _metadata(model: Model) -> tuple[str, ModelError | None]:

@@ -25,6 +25,9 @@ class Target:
 
     nan: str = "keep"  # keep; or any, with which limits need not hand NaN on.
 
+    # Whether kernels for several choices of a model read its weights, which are stored once.
+    shares_weights: bool = False
+
     @property
     def lanes(self) -> int:
         """Channels per slice, which are the lanes of a vector."""

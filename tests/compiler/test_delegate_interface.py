@@ -57,8 +57,8 @@ def test_each_option_sets_what_it_names(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     built: list[Options] = []
     monkeypatch.setattr(api, "build", build)
-    # keep_f32 needs a precision; its own tests set both.
-    assert {*CHANGED, "keep_f32"} == {field.name for field in fields(Options)}
+    # keep_f32 needs a precision; its own tests set both. That choices share weights follows.
+    assert {*CHANGED, "keep_f32", "shares_weights"} == {field.name for field in fields(Options)}
     for name, (argument, value) in CHANGED.items():
         with pytest.raises(Stopped):
             tflgpu.compile(b"", tmp_path, **{name: argument})

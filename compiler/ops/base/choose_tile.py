@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -31,6 +32,9 @@ class TileLimits:
         ]
 
 
+MANY = 1024  # Pixels of an area that occupies any device.
+
+
 def choose_tile(
     area: Area,
     target: Target,
@@ -47,25 +51,60 @@ def choose_tile(
     area; `most` bounds the tile's pixels; `work` says what the kernel loads and holds.
 
     Tiles that need more registers than the device has for full speed are rejected, unless all do.
+    Where choices of a model share its weights, tiles have the `common_slices`.
     """
-    if limits is None:
-        limits = TileLimits.of(target, work.in_half(target))
-    limits = TileLimits(max(limits.accumulators // area.sums, 1), limits.slices)
-    widest = min(area.columns, most or area.columns)
+    candidates = _Candidates(target, limits or _limits(target, work), whole_blocks, most, work)
+    slices = candidates.common_slices(area) if target.shares_weights else None
+    return candidates.best(area, slices, wanted)
 
-    def fits(tile: Tile) -> bool:
-        whole = not whole_blocks or area.slices % tile.slices == 0
-        return tile.pixels <= widest and tile.slices <= area.slices and whole
 
-    def estimated(tile: Tile) -> Tile:
-        items = max(prod(area.grid(tile)), 1)
-        idle = max(1.0, target.device.work_items / items)
-        estimate = items * steps[tile].cost * idle
-        return replace(tile, estimate=estimate, explanation=steps[tile].explanation(items, idle))
+def common_slices(area: Area, target: Target, work: Work) -> int:
+    """The slices of the tiles that `choose_tile` gives layers with these weights and any number of
+    pixels, where choices of a model share its weights: these are stored in blocks of them."""
+    return _Candidates(target, _limits(target, work), False, None, work).common_slices(area)
 
-    tiles = [tile for shape in limits.shapes() if fits(tile := Tile(*shape, area.sums))]
-    steps = {tile: work.step(tile, area, target) for tile in tiles}
-    kept = [tile for tile in tiles if tile.shape == wanted]
-    kept = kept or [tile for tile in tiles if not steps[tile].spills]
-    kept = kept or [min(tiles, key=lambda tile: tile.accumulators)]
-    return min(map(estimated, kept), key=lambda tile: tile.estimate)
+
+def _limits(target: Target, work: Work) -> TileLimits:
+    return TileLimits.of(target, work.in_half(target))
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The tiles that a kernel may have."""
+
+    target: Target
+    limits: TileLimits
+    whole_blocks: bool
+    most: int | None
+    work: Work
+
+    def common_slices(self, area: Area) -> int:
+        """The slices of the best tile of many pixels whose store reads nothing else."""
+        return self.best(replace(area, columns=MANY, rows=1, batches=1, operands=0)).slices
+
+    def best(self, area: Area, slices: int | None = None, wanted: TileShape | None = None) -> Tile:
+        """The best tile, of those with so many slices if that is not None."""
+        tiles = [tile for tile in self._tiles(area) if slices in (None, tile.slices)]
+        steps = {tile: self.work.step(tile, area, self.target) for tile in tiles}
+
+        def estimated(tile: Tile) -> Tile:
+            items = max(prod(area.grid(tile)), 1)
+            idle = max(1.0, self.target.device.work_items / items)
+            estimate = items * steps[tile].cost * idle
+            return replace(
+                tile, estimate=estimate, explanation=steps[tile].explanation(items, idle)
+            )
+
+        kept = [tile for tile in tiles if tile.shape == wanted]
+        kept = kept or [tile for tile in tiles if not steps[tile].spills]
+        kept = kept or [min(tiles, key=lambda tile: tile.accumulators)]
+        return min(map(estimated, kept), key=lambda tile: tile.estimate)
+
+    def _tiles(self, area: Area) -> Iterator[Tile]:
+        """Those that the area is not smaller than."""
+        widest = min(area.columns, self.most or area.columns)
+        accumulators = max(self.limits.accumulators // area.sums, 1)
+        for pixels, slices in replace(self.limits, accumulators=accumulators).shapes():
+            whole = not self.whole_blocks or area.slices % slices == 0
+            if pixels <= widest and slices <= area.slices and whole:
+                yield Tile(pixels, slices, area.sums)

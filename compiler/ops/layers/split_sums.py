@@ -12,9 +12,13 @@ import numpy as np
 
 from ...ir import Array, Op
 from ...target import Target
+from ..base.choose_tile import common_slices
+from ..base.cost import IN_ROWS
 from ..base.launch import Launch
 from ..base.storage import slice_count
+from ..base.tile import Area
 from ..reduce.lines import A_BARRIER
+from .weights import ohwi, pack_weights
 
 PARTS = 4  # Fewest work-items that share the sums of one output slice.
 MIN_INPUTS = 64  # Fewest inputs for which sharing outweighs the barrier.
@@ -24,10 +28,15 @@ NEIGHBOURS = 2  # Fewest output slices of a group, whose weights lie next to eac
 
 def splits(op: Op, target: Target) -> str | None:
     """Why splitting the sums of a product with weights does not pay; None if it does."""
-    if target.device.heavy_group < PARTS:
-        return "the device's work-groups are too small to share sums"
     if prod(op.output.shape) != op.output.shape[-1]:
         return "it computes more than one vector"
+    return splits_alone(op, target)
+
+
+def splits_alone(op: Op, target: Target) -> str | None:
+    """Why splitting the sums would not pay if there were a single row; None if it would."""
+    if target.device.heavy_group < PARTS:
+        return "the device's work-groups are too small to share sums"
     if op.operand(0).shape[-1] < MIN_INPUTS:
         return f"it has fewer than {MIN_INPUTS} inputs"
     return None
@@ -50,25 +59,38 @@ def _parts(slices: int, inputs: int, target: Target) -> int:
     return parts
 
 
+def shared_slices(op: Op, target: Target) -> int:
+    """The slices of a block of weights that layers of more rows read, too; 0 if none do."""
+    if not target.shares_weights or op.operand(1).shape[-1] % target.lanes:
+        return 0
+    return common_slices(Area.of(op, target, True), target, IN_ROWS)
+
+
 def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
     """The launch for operand 0 times `weights` [outputs, inputs] plus `bias` [slice][lane]."""
     outputs, inputs = weights.shape
     count, steps = slice_count(outputs, target), slice_count(inputs, target)
-    parts = _parts(count, inputs, target)
+    parts, shared = _parts(count, inputs, target), shared_slices(op, target)
     group = (target.device.heavy_group // parts, parts, 1)
     return Launch.of(
         op,
         "matmul/split_sums.jinja",
         (-(-count // group[0]) * group[0], parts, 1),
-        constants={"bias": bias, "weights": _pack(weights, steps, count, target.lanes)},
+        constants={
+            "bias": bias,
+            "weights": pack_weights(ohwi(weights), shared, target)
+            if shared
+            else _pack(weights, steps, count, target.lanes),
+        },
         variables={
             "parts": parts,
             "inputs": inputs,
             "steps": steps,
+            "shared": shared,
             "in_turns": target.language.clears_local_memory,
         },
         group=group,
-        pairs=True,
+        pairs=not shared,
         heavy=True,
         flops=2 * outputs * inputs,
     )

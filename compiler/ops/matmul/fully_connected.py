@@ -26,7 +26,7 @@ from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..layers import shared_sums
 from ..layers.byte_products import byte_products, multiplies_bytes, words_in_rows
-from ..layers.split_sums import split_sums, splits
+from ..layers.split_sums import shared_slices, split_sums, splits, splits_alone
 from ..layers.weights import (
     bias_slices,
     check_bias,
@@ -124,6 +124,8 @@ def shares_sums(op: Op, target: Target) -> str | None:
     """Why a layer is faster alone, in a kernel whose work-items share sums; None if it is not."""
     if of_a_vector(op, target) is None:
         return "work-items share the sums of a single row"
+    if target.shares_weights and (in_rows(op, target) or splits_alone(op, target)) is None:
+        return "another choice may have a single row, whose sums work-items would share"
     if shared_sums.unsuited(op, target) is None:
         return "work-items share the sums of few rows"
     return None
@@ -131,11 +133,15 @@ def shares_sums(op: Op, target: Target) -> str | None:
 
 def build_split(op: Op, target: Target) -> Launch:
     """The launch of a layer of a single row, whose sums work-items share."""
-    bias = bias_slices(op, op.output.shape[-1], target)
+    bias, shared = bias_slices(op, op.output.shape[-1], target), shared_slices(op, target)
+
+    def pack(scales: Array) -> Constant:
+        return pack_weights(ohwi(scales), shared, target) if shared else _in_rows(scales, target)
+
     launch = split_sums(op, target, bias, op.constant(1))
     launch = replace(
         launch,
-        constants={**launch.constants, **_scales(op, lambda scales: _in_rows(scales, target))},
+        constants={**launch.constants, **_scales(op, pack)},
         variables={**launch.variables, "block": _block(op)},
     )
     return in_bytes(launch, op, target)
