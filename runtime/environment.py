@@ -17,9 +17,6 @@ _SETTINGS = {
     # PoCL would compile each kernel twice: at the first launch, for grids of its kind, and when
     # asked for the binary, for all.
     "POCL_WORK_GROUP_SPECIALIZATION": "0",
-    # Intel's driver for processors would join work-items in vectors. Kernels have vectors of their
-    # own: it takes three times as long to compile them, and they run no faster.
-    "CL_CONFIG_CPU_VECTORIZER_MODE": "1",
 }
 # What they read while they start, and this process alone may have.
 _TAKEN_BACK = {

@@ -88,6 +88,7 @@ class KernelSource:
     intrinsics: frozenset[str]
     printed: Printed
     hinted: bool  # Whether its loops have hints for compilers.
+    on_processor: bool  # Whether it is for a processor, whose vectors it has by itself.
 
     @property
     def opencl_parameters(self) -> str:

@@ -86,6 +86,7 @@ def render(
         intrinsics=frozenset(binding.used),
         printed=_printed(launch.template, statements, target, axes, parameters, vocabulary.shared),
         hinted=statements.hinted,
+        on_processor=target.on_processor,
     )
     return RenderedLaunch(
         source,

@@ -38,6 +38,7 @@ def kernel(
         intrinsics=frozenset(),
         printed=print_kernel("some.jinja", Statements(statements), types),
         hinted=False,
+        on_processor=False,
     )
 
 
