@@ -136,8 +136,10 @@ def test_weights_are_stored_once(tmp_path: Path) -> None:
     single = tflgpu.compile(content(), tmp_path, device="cpu", input_shapes=alone)
     several = tflgpu.compile(content(), tmp_path, device="cpu", input_shapes=[alone, *choices])
     # In an order of their own, that of all shapes.
-    stored = [np.fromfile(folder / "weights.bin", np.float32) for folder in (single, several)]
-    assert np.array_equal(*map(np.sort, stored))
+    first, second = (
+        np.fromfile(folder / "weights.bin", np.float32) for folder in (single, several)
+    )
+    assert np.array_equal(np.sort(first), np.sort(second))
     assert not list(several.glob("choices/*/weights.bin"))
     plan = read_variant(several).plan
     assert [item.inputs[0].shape[0] for item in plan.specializations] == [8, 2]
