@@ -34,6 +34,8 @@ _FORMS = {
     '(("cache_out", "cache_in"),), with at most one `*` in both',
     "disable_passes": "a tuple of names",
     "keep_f32": _OPERATORS,
+    "cut_tables": "True or False",
+    "keep_intermediates": "True or False",
 }
 
 _hints = cache(get_type_hints)
@@ -130,7 +132,7 @@ class Options:
 def _has_form(value: object, hint: Any) -> bool:
     """Whether a value is what a type hint says: an instance, or a tuple of such."""
     if get_origin(hint) is not tuple:
-        return isinstance(value, hint) and not isinstance(value, bool)
+        return isinstance(value, hint) and isinstance(value, bool) == (hint is bool)
     if not isinstance(value, tuple):
         return False
     kind, *others = get_args(hint)

@@ -24,10 +24,8 @@ def wrapped(line: str, width: int = WIDTH, breaks: re.Pattern[str] = _BREAK) -> 
 def _wrapped(line: str, width: int, breaks: re.Pattern[str]) -> Iterator[str]:
     """It breaks in the fewest parentheses, and there where it is bound least tightly."""
     rest, indent = line, ""
-    depth, broken = (
-        0,
-        [-1],
-    )  # Of the rest in parentheses, and of each place on whose line it goes on.
+    depth = 0  # Of the parentheses that the rest is in.
+    broken = [-1]  # The depths of the places at which it broke, outermost first.
     while len(indent) + len(rest) > width:
         most = width - len(indent)
         found = {

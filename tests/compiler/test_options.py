@@ -55,6 +55,8 @@ def test_an_invalid_value_is_an_error_that_names_its_option(
             "tolerance=-1: give a number above 0",
         ),
         ({"tolerance": "low"}, "tolerance='low': give a number above 0"),
+        ({"cut_tables": "no"}, "cut_tables='no': give True or False"),
+        ({"keep_intermediates": 1}, "keep_intermediates=1: give True or False"),
     ],
 )
 def test_arguments_of_a_wrong_form(options: dict[str, Any], message: str, tmp_path: Path) -> None:

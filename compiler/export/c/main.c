@@ -38,7 +38,8 @@ static void release(void **arrays) {
   free(arrays);
 }
 
-/* An array for each tensor, aligned for its elements, and NULL behind them; NULL if memory is full. */
+/* An array for each tensor, aligned for its elements, and NULL behind them; NULL if memory is
+ * full. */
 static void **allocate(const tflgpu_tensor *tensors, uint32_t count) {
   void **arrays = (void **)calloc(count + 1u, sizeof *arrays);
   uint32_t i;

@@ -213,9 +213,9 @@ tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *opt
 tflgpu_session *tflgpu_signature(tflgpu_session *session, const char *signature,
                                  tflgpu_error *error);
 
-/* Runs the model on arrays of the host, in the order of its inputs and outputs, each aligned for its
- * elements. The array of an input that is bound to a buffer must be NULL; an output whose array is
- * NULL is not copied. */
+/* Runs the model on arrays of the host, in the order of its inputs and outputs, each aligned for
+ * its elements. The array of an input that is bound to a buffer must be NULL; an output whose array
+ * is NULL is not copied. */
 tflgpu_status tflgpu_run(tflgpu_session *session, const void *const *inputs, void *const *outputs,
                          tflgpu_error *error);
 
