@@ -194,6 +194,7 @@ def generate_plan(
                 f"{identity.name} keeps variables from run to run, which would be those of one "
                 f"signature or choice of input_shapes alone; compile each by itself"
             )
+        del each  # Lest its arrays stay in memory while the next one is sized.
     # Two tables with the same entries for this model must give the same plan, so the plan records
     # the entries and not the path.
     tuning = digest(used)

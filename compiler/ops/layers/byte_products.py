@@ -87,7 +87,8 @@ def byte_products(
     tile = choose_tile(area, target, wanted, limits=_limits(target, sums_bytes=bool(offset)))
     sums = area.sums * tile.slices
     matrix = in_blocks(matrix, op, tile, target)[:]
-    biases = bias_slices(op, op.output.shape[-1], target, tile.slices)
+    matrix = NIBBLE * matrix if halved else matrix
+    biases = factor * bias_slices(op, op.output.shape[-1], target, tile.slices)
     image, signed = op.operand(0), not target.on_processor
     whole = image.whole if _of_bytes(image) else None
     least = whole.base if whole else op.attrs["least"]
@@ -98,8 +99,8 @@ def byte_products(
         area.grid(tile),
         reads={"x": image},
         constants={
-            "bias": factor * _bias(biases, matrix, base),
-            "weights": _packed(factor * matrix, offset, sums, target.lanes, halved),
+            "bias": _bias(biases, matrix, base),
+            "weights": _packed(matrix, offset, sums, target.lanes, halved),
         },
         variables={
             "tile": tile,
@@ -146,7 +147,7 @@ def _bias(biases: Array, weights: Array, base: int) -> Array:
     """The bias of each output channel plus what the bytes lack, int32 [slice][lane]."""
     bias = biases.astype(np.int64)
     sums = np.zeros(bias.size, np.int64)
-    sums[: len(weights)] = base * weights.astype(np.int64).sum((1, 2, 3))
+    sums[: len(weights)] = base * weights.sum((1, 2, 3), np.float64)  # Whole numbers.
     # Partial sums may wrap, whole ones do not.
     return (bias + sums.reshape(bias.shape)).astype(np.int32)
 
@@ -169,7 +170,7 @@ def _packed(weights: Array, offset: int, blocks: int, lanes: int, halved: bool) 
     outputs, height, width, inputs = weights.shape
     steps, count = -(-inputs // WORD), -(-outputs // (blocks * lanes))
     padded = np.full((count * blocks * lanes, height, width, steps * WORD), -offset, np.int8)
-    padded[:outputs, ..., :inputs] = weights - offset
+    np.subtract(weights, offset, out=padded[:outputs, ..., :inputs], casting="unsafe")
     packed = padded.reshape(count, blocks, lanes, height, width, steps, WORD)
     words = np.ascontiguousarray(packed.transpose(0, 3, 4, 5, 1, 2, 6)).view(np.int32)
     return _in_halves(words) if halved else words
