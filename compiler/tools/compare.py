@@ -73,10 +73,9 @@ def verify(
     """Run LiteRT, compile into a temporary cache, run the model on the same arrays, and compare.
 
     LiteRT runs XNNPACK, as by default, and where that differs its own kernels, too, and copies of
-    the model with other last bits. With `layers`
-    every tensor gets its own memory, and it and every constant that is folded are compared with the
-    tensor of that name. Raises what compiling and loading raise, and ModelError if LiteRT cannot
-    run the model.
+    the model with other last bits. With `layers` every tensor gets its own memory, and it and every
+    constant that is folded are compared with the tensor of that name. Raises what compiling and
+    loading raise, and ModelError if LiteRT cannot run the model.
     """
     return verify_against(Litert(model, options, feed), model, options, layers, progress)
 
