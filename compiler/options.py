@@ -43,7 +43,8 @@ _hints = cache(get_type_hints)
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a compilation: the keyword arguments of `tflgpu.compile`, which describes them.
+    """Options of a compilation: the keyword arguments of `tflgpu.compile`, which describes them,
+    and whether this is one of several choices, whose kernels read the same weights.
 
     What that takes as a sequence or a mapping are tuples here, so that options can be keys.
     """
@@ -69,8 +70,7 @@ class Options:
     keep_f32: tuple[str | int, ...] = ()
     nan: Nan = "keep"
     keep_intermediates: bool = False
-    # Whether this is one of several choices, whose kernels read the same weights; set by
-    # `each_choice`.
+    # Set by `each_choice`.
     shares_weights: bool = False
 
     def __post_init__(self) -> None:

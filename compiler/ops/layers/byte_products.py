@@ -87,7 +87,7 @@ def byte_products(
     tile = choose_tile(area, target, wanted, limits=_limits(target, sums_bytes=bool(offset)))
     sums = area.sums * tile.slices
     matrix = in_blocks(matrix, op, tile, target)[:]
-    matrix = NIBBLE * matrix if halved else matrix
+    matrix = factor * matrix if halved else matrix
     biases = factor * bias_slices(op, op.output.shape[-1], target, tile.slices)
     image, signed = op.operand(0), not target.on_processor
     whole = image.whole if _of_bytes(image) else None

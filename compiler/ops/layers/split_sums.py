@@ -59,7 +59,7 @@ def _parts(slices: int, inputs: int, target: Target) -> int:
     return parts
 
 
-def shared_slices(op: Op, target: Target) -> int:
+def _shared_slices(op: Op, target: Target) -> int:
     """The slices of a block of weights that layers of more rows read, too; 0 if none do."""
     if not target.shares_weights or op.operand(1).shape[-1] % target.lanes:
         return 0
@@ -70,7 +70,7 @@ def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
     """The launch for operand 0 times `weights` [outputs, inputs] plus `bias` [slice][lane]."""
     outputs, inputs = weights.shape
     count, steps = slice_count(outputs, target), slice_count(inputs, target)
-    parts, shared = _parts(count, inputs, target), shared_slices(op, target)
+    parts, shared = _parts(count, inputs, target), _shared_slices(op, target)
     group = (target.device.heavy_group // parts, parts, 1)
     return Launch.of(
         op,

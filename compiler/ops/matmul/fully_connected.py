@@ -26,7 +26,7 @@ from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..layers import shared_sums
 from ..layers.byte_products import byte_products, multiplies_bytes, words_in_rows
-from ..layers.split_sums import shared_slices, split_sums, splits, splits_alone
+from ..layers.split_sums import split_sums, splits, splits_alone
 from ..layers.weights import (
     bias_slices,
     check_bias,
@@ -133,12 +133,13 @@ def shares_sums(op: Op, target: Target) -> str | None:
 
 def build_split(op: Op, target: Target) -> Launch:
     """The launch of a layer of a single row, whose sums work-items share."""
-    bias, shared = bias_slices(op, op.output.shape[-1], target), shared_slices(op, target)
+    bias = bias_slices(op, op.output.shape[-1], target)
+    launch = split_sums(op, target, bias, op.constant(1))
+    shared = launch.variables["shared"]
 
     def pack(scales: Array) -> Constant:
         return pack_weights(ohwi(scales), shared, target) if shared else _in_rows(scales, target)
 
-    launch = split_sums(op, target, bias, op.constant(1))
     launch = replace(
         launch,
         constants={**launch.constants, **_scales(op, pack)},
