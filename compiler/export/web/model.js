@@ -8,9 +8,16 @@ const WORD = 4;
 const SMALLEST = 256;
 /** Iterations after which Mesa's renderer on processors ends the loops of a work-item. */
 const MESA_LOOPS = 65535;
+/** Milliseconds within which a device that is lost says so, after what it was asked for failed. */
+const TO_TELL = 100;
+/** Names that a message lists at most. */
+const LISTED = 8;
 
 /** Whether a value is a frame of a video, which not every browser copies to a texture. */
 const isFrame = (value) => typeof VideoFrame !== "undefined" && value instanceof VideoFrame;
+/** Width and height of a picture in pixels, whatever size a page shows it in; undefined of others. */
+const pixelsOf = (value) => [value?.videoWidth ?? value?.naturalWidth ?? value?.width,
+  value?.videoHeight ?? value?.naturalHeight ?? value?.height];
 const words = (bytes) => Math.ceil(bytes / WORD) * WORD;
 
 /** An error of which the message says what to do. */
@@ -23,44 +30,68 @@ export class ModelError extends Error {
  * `onprogress` is told of both.
  */
 export async function load(url = ".", {device, signal, onprogress} = {}) {
-  const base = new URL(`${url}`.replace(/\/?$/, "/"), self.location.href);
-  const described = await fetched(new URL(`${NAME}.json`, base), signal);
+  if (device ? !device.createBuffer : !globalThis.navigator?.gpu) {
+    throw new ModelError(device ? "`device` is no GPUDevice; give what requestDevice resolves to"
+      : "there is no WebGPU here; use a recent Chrome, Edge, Safari or Firefox, and HTTPS");
+  }
+  const address = within(url, `${NAME}.json`);
+  const described = await fetched(address, signal);
   // Some servers send a page of their own for what they do not have.
-  const plan = await described.json().catch(() => ({}));
-  signal?.throwIfAborted();
-  if (plan.format !== FORMAT) {
-    throw new ModelError(`${described.url} is not what was exported with ${NAME}.js; serve all files `
+  const plan = await described.json().catch(
+    (error) => (error instanceof SyntaxError ? null : failed(address, signal, error)));
+  if (plan?.format !== FORMAT) {
+    throw new ModelError(`${address} is not what was exported with ${NAME}.js; serve all files `
       + "of the folder together, and load the page without the browser's cache");
   }
   const own = device ? null : await opened(plan.needs);
   const gpu = device ?? own;
+  let weights = null;
   try {
     checkDevice(gpu, plan.needs);
-    const [weights, pipelines] = await Promise.all([
-      downloaded(gpu, new URL("weights.bin", base), plan.weights, signal, onprogress),
+    weights = await allocated(gpu, () => weightsBuffer(gpu, plan.weights.size));
+    const [, pipelines] = await Promise.all([
+      downloaded(weights, within(url, "weights.bin"), plan.weights, signal, onprogress),
       compiled(gpu, plan.kernels, onprogress),
     ]);
     signal?.throwIfAborted();
-    return new Model(new Loaded(gpu, own !== null, plan, weights, pipelines), plan.signatures[0]);
+    return await allocated(gpu, () => new Model(
+      new Loaded(gpu, own !== null, plan, weights, pipelines), plan.signatures[0]));
   } catch (error) {
+    weights?.destroy();
+    const cause = signal?.aborted ? error : await causeOf(error, gpu);
     own?.destroy();
-    throw error;
+    throw cause;
   }
 }
 
+/** The address of a file in the folder at a URL, with the query of that URL. */
+function within(url, file) {
+  let found;
+  try {
+    found = new URL(url || ".", globalThis.document?.baseURI ?? globalThis.location?.href);
+  } catch {
+    throw new ModelError(`${url} is no address of a folder here; give a whole one, with https:`);
+  }
+  found.pathname = found.pathname.replace(/\/?$/, `/${file}`);
+  return found;
+}
+
 async function fetched(url, signal) {
-  const response = await fetch(url, {signal});
-  if (!response.ok) {
+  const response = await fetch(url, {signal}).catch((error) => failed(url, signal, error));
+  if (!response.ok || !response.body) {
     throw new ModelError(`${url}: status ${response.status}; serve all files of the folder`);
   }
   return response;
 }
 
+/** Throws why a download ended early. */
+function failed(url, signal, error) {
+  signal?.throwIfAborted();
+  throw new ModelError(`${url} cannot be downloaded (${error.message}); load again, from a server `
+    + "that allows it to this page (CORS)");
+}
+
 async function opened(needs) {
-  if (!navigator.gpu) {
-    throw new ModelError(
-      "this browser has no WebGPU here; use a recent Chrome, Edge, Safari or Firefox, and HTTPS");
-  }
   const adapter = await navigator.gpu.requestAdapter({powerPreference: "high-performance"});
   if (!adapter) throw new ModelError("WebGPU finds no GPU; update its driver, or the browser");
   checkDevice(adapter, needs);
@@ -84,29 +115,59 @@ function checkDevice(owner, needs) {
   }
 }
 
-async function downloaded(device, url, {size, sha256}, signal, onprogress) {
-  const buffer = device.createBuffer({
-    label: "weights", size: Math.max(words(size), SMALLEST), mappedAtCreation: true,
-    usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC});
+/** What `make` made on a device; ModelError if its memory is full. */
+async function allocated(device, make) {
+  let made, problem;
+  device.pushErrorScope("out-of-memory");
+  try {
+    made = make();
+  } catch (error) {
+    problem = error;
+  }
+  problem = await device.popErrorScope() ?? problem;
+  if (!problem) return made;
+  made?.destroy();
+  throw new ModelError(`the GPU has no memory for ${NAME} (${problem.message}); free that of others`);
+}
+
+/** An error, or that the device was lost, which it may tell a little later. */
+async function causeOf(error, device) {
+  const late = new Promise((resolve) => { setTimeout(resolve, TO_TELL); });
+  const lost = await Promise.race([device.lost, late]);
+  return lost ? lossOf(lost) : error;
+}
+
+const lossOf = ({reason, message}) =>
+  new ModelError(`the GPU device was lost (${message || reason}); load ${NAME} again`);
+
+const weightsBuffer = (device, size) => device.createBuffer({
+  label: "weights", size: Math.max(words(size), SMALLEST), mappedAtCreation: true,
+  usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC});
+
+/** Fills the buffer of the weights, which may be destroyed meanwhile. */
+async function downloaded(buffer, url, {size, sha256}, signal, onprogress) {
   const bytes = new Uint8Array(buffer.getMappedRange()).subarray(0, size);
+  const other = `${url} is damaged or of another model; put the exported file there again`;
   let loaded = 0;
-  if (size) {
-    for (const reader = (await fetched(url, signal)).body.getReader(); ;) {
-      const {done, value} = await reader.read();
+  const reader = size ? (await fetched(url, signal)).body.getReader() : null;
+  try {
+    while (reader) {
+      const {done, value} = await reader.read().catch((error) => failed(url, signal, error));
       if (done) break;
-      if (loaded + value.length > size) throw new ModelError(`${url} has more than ${size} bytes`);
+      if (loaded + value.length > size) throw new ModelError(other);
       bytes.set(value, loaded);
       loaded += value.length;
       onprogress?.({stage: "weights", loaded, total: size});
     }
+  } finally {
+    reader?.cancel().catch(() => {});
   }
   if (loaded < size) throw new ModelError(`${url} ended after ${loaded} of ${size} bytes; load again`);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   if (Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") !== sha256) {
-    throw new ModelError(`${url} is damaged or of another model; put the exported file there again`);
+    throw new ModelError(other);
   }
   buffer.unmap();
-  return buffer;
 }
 
 function compiled(device, kernels, onprogress) {
@@ -130,6 +191,8 @@ function compiled(device, kernels, onprogress) {
 class Loaded {
   lost = null;
   models = new Map();
+  /** The last run that waits for frames to be decoded, or for another such run. */
+  waiting = null;
 
   constructor(device, own, plan, weights, pipelines) {
     Object.assign(this, {device, own, plan, weights, pipelines, kept: [weights]});
@@ -139,9 +202,7 @@ class Loaded {
       (variable) => [variable.name, variable]));
     this.states = new Map(Array.from(
       this.variables.values(), ({name, reach}) => [name, this.buffer(reach)]));
-    device.lost.then(({reason, message}) => {
-      this.lost = new ModelError(`the GPU device was lost (${message || reason}); load ${NAME} again`);
-    });
+    device.lost.then((lost) => { this.lost ??= lossOf(lost); });
     this.reset();
   }
 
@@ -199,16 +260,23 @@ class Model {
     loaded.models.set(name, this);
   }
 
+  /** What signatures share; ModelError if the model was destroyed or its device lost. */
+  #working() {
+    if (this.#loaded.lost) throw this.#loaded.lost;
+    return this.#loaded;
+  }
+
   /** The names of the signatures that the model was compiled for; [] if for none. */
   get signatures() { return this.#loaded.plan.signatures.map(({name}) => name).filter(Boolean); }
 
   /** The model for another signature, on the same weights and variables. */
   signature(name) {
-    const found = this.#loaded.plan.signatures.find((each) => each.name === name);
+    const loaded = this.#working(), found = loaded.plan.signatures.find((each) => each.name === name);
     if (!found) {
-      throw new ModelError(`${NAME} has no signature ${name}; it has ${this.signatures.join(", ")}`);
+      throw new ModelError(
+        `${NAME} has no signature ${name}; it has ${this.signatures.join(", ") || "none"}`);
     }
-    return this.#loaded.models.get(name) ?? new Model(this.#loaded, found);
+    return loaded.models.get(name) ?? new Model(loaded, found);
   }
 
   /** The device, for work of the application on `buffer`. */
@@ -216,6 +284,7 @@ class Model {
 
   /** The buffer of an input or output, given by its name or as `inputs` or `outputs` have it. */
   buffer(tensor) {
+    this.#working();
     const tensors = [...this.#tensors.keys()];
     const found = tensors.filter((each) => each === tensor || each.name === tensor);
     if (found.length === 1) return this.#tensors.get(found[0]);
@@ -226,6 +295,7 @@ class Model {
 
   /** Records a run on the present content of the buffers of the inputs. */
   enqueue(encoder) {
+    this.#working();
     const pass = encoder.beginComputePass({label: NAME});
     let last = null;
     for (const {pipeline, bindings, groups} of this.#steps) {
@@ -238,21 +308,34 @@ class Model {
 
   /** Runs the model. Several runs may be in flight; each returns arrays of its own, by name. */
   async run(inputs) {
-    if (this.#loaded.lost) throw this.#loaded.lost;
     this.#checkNames(inputs);
-    const frames = Object.entries(inputs).filter(([, value]) => isFrame(value));
-    if (frames.length) {
-      const bitmaps = await Promise.all(frames.map(([, frame]) => createImageBitmap(frame)));
-      const run = this.run(
-        {...inputs, ...Object.fromEntries(frames.map(([name], at) => [name, bitmaps[at]]))});
-      for (const bitmap of bitmaps) bitmap.close();
-      return run;
+    const waits = this.#working().waiting || Object.values(inputs ?? {}).some(isFrame);
+    return waits ? this.#runLater(inputs) : this.#start(inputs);
+  }
+
+  /** Decodes frames first. Later runs wait meanwhile, as variables depend on the order of runs. */
+  async #runLater(inputs) {
+    const loaded = this.#loaded;
+    const copies = Object.entries(inputs).map(([name, value]) => copied(name, value));
+    const turn = loaded.waiting = Promise.allSettled([loaded.waiting, ...copies]);
+    const [, ...settled] = await turn;
+    if (loaded.waiting === turn) loaded.waiting = null;
+    const values = settled.map(({value}) => value);
+    try {
+      for (const {status, reason} of settled) if (status === "rejected") throw reason;
+      return this.#start(Object.fromEntries(Object.keys(inputs).map((name, at) => [name, values[at]])));
+    } finally {
+      for (const value of values) if (value instanceof ImageBitmap) value.close();
     }
+  }
+
+  async #start(inputs) {
+    const loaded = this.#working();
     const encoder = this.device.createCommandEncoder({label: NAME});
     for (const tensor of this.inputs) this.#write(tensor, inputs[tensor.name], encoder);
     this.enqueue(encoder);
     const staging = this.#staging.pop() ?? this.outputs.map(
-      ({size}) => this.#loaded.buffer(size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST));
+      ({size}) => loaded.buffer(size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST));
     this.outputs.forEach((tensor, index) => {
       encoder.copyBufferToBuffer(this.buffer(tensor), 0, staging[index], 0, words(tensor.size));
     });
@@ -262,8 +345,7 @@ class Model {
     try {
       await Promise.all(staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ)));
     } catch (error) {
-      await Promise.resolve(); // The device may tell only now that it is lost.
-      throw this.#loaded.lost ?? error;
+      throw loaded.lost ?? await causeOf(error, loaded.device);
     }
     const results = Object.fromEntries(this.outputs.map(({name, size, element}, index) => [
       name, new TYPES[element](staging[index].getMappedRange().slice(0, size))]));
@@ -279,7 +361,9 @@ class Model {
     const wrong = [...names.filter((name) => inputs?.[name] === undefined),
       ...Object.keys(inputs ?? {}).filter((name) => !names.includes(name))];
     if (wrong.length) {
-      throw new ModelError(`missing or unknown inputs: ${wrong.join(", ")}; give {${names.join(", ")}}`);
+      const more = wrong.length > LISTED ? `, and ${wrong.length - LISTED} others` : "";
+      throw new ModelError(`missing or unknown inputs: ${wrong.slice(0, LISTED).join(", ")}${more}; `
+        + `give {${names.join(", ")}}`);
     }
   }
 
@@ -288,20 +372,21 @@ class Model {
     const buffer = this.buffer(tensor);
     if (value instanceof GPUBuffer) {
       if (value !== buffer) encoder.copyBufferToBuffer(value, 0, buffer, 0, words(size));
-    } else if (ArrayBuffer.isView(value)) {
-      if (!(value instanceof TYPES[element]) || value.byteLength !== size) {
-        throw new ModelError(`input ${name} is a ${value.constructor.name} of ${value.length}; it must `
-          + `be a ${TYPES[element].name} of ${size / TYPES[element].BYTES_PER_ELEMENT} [${shape}]`);
-      }
+    } else if (pixelsOf(value)[0] !== undefined) {
+      this.#draw(tensor, value, buffer, encoder);
+    } else if (value?.[Symbol.toStringTag] !== TYPES[element].name || value.byteLength !== size) {
+      const length = value?.length === undefined ? "" : ` of ${value.length}`;
+      throw new ModelError(`input ${name} is a ${value?.constructor?.name ?? value}${length}; it must `
+        + `be a ${TYPES[element].name} of ${size / TYPES[element].BYTES_PER_ELEMENT} [${shape}]`);
+    } else if (size) {
+      // WebGPU takes whole words, and no memory that may grow.
       let bytes = new Uint8Array(value.buffer, value.byteOffset, size);
-      if (size % WORD) {
+      if (size % WORD || value.buffer.resizable || value.buffer.growable) {
         const whole = new Uint8Array(words(size));
         whole.set(bytes);
         bytes = whole;
       }
-      if (size) this.device.queue.writeBuffer(buffer, 0, bytes);
-    } else {
-      this.#draw(tensor, value, buffer, encoder);
+      this.device.queue.writeBuffer(buffer, 0, bytes);
     }
   }
 
@@ -312,15 +397,20 @@ class Model {
       throw new ModelError(`input ${name} takes no pictures but a ${TYPES[element].name}; pictures `
         + "need an input of bytes: compile the model with --input-format");
     }
-    if (source.width !== width || source.height !== height) {
-      throw new ModelError(`the picture for ${name} has ${source.width} x ${source.height} pixels; it `
+    const [wide, high] = pixelsOf(source);
+    if (wide !== width || high !== height) {
+      throw new ModelError(`the picture for ${name} has ${wide} x ${high} pixels; it `
         + `must have ${width} x ${height}: draw it to a canvas of that size, or compile for another size`);
     }
     if (!this.#pictures.has(name)) {
       this.#pictures.set(name, pictureReader(this.#loaded, buffer, width, height, channels));
     }
     const {texture, pipeline, bindings, groups} = this.#pictures.get(name);
-    this.device.queue.copyExternalImageToTexture({source}, {texture}, [width, height]);
+    try {
+      this.device.queue.copyExternalImageToTexture({source}, {texture}, [width, height]);
+    } catch (error) {
+      throw unread(name, error);
+    }
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, bindings);
@@ -329,11 +419,24 @@ class Model {
   }
 
   /** Gives the variables of the model their initial content, those of all signatures. */
-  reset() { this.#loaded.reset(); }
+  reset() { this.#working().reset(); }
 
   /** Frees the device's memory for all signatures, and the device unless it was given to `load`. */
   destroy() { this.#loaded.destroy(); }
 }
+
+/** An input as it is now, of which only a buffer of the device may change before the run. */
+async function copied(name, value) {
+  const frame = isFrame(value);
+  if (!frame && pixelsOf(value)[0] === undefined) return value?.slice?.() ?? value;
+  // Of frames without alpha, Chromium multiplies by the byte that is left.
+  return createImageBitmap(value, frame ? {} : {premultiplyAlpha: "none"}).catch((error) => {
+    throw unread(name, error);
+  });
+}
+
+const unread = (name, error) =>
+  new ModelError(`the picture for ${name} cannot be read: ${error.message}`);
 
 /** What copies texels to the bytes of a buffer, four in a word. */
 function pictureReader(loaded, buffer, width, height, channels) {

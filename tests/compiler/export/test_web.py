@@ -266,6 +266,29 @@ def test_a_model_that_is_destroyed_while_frames_are_decoded(page: Any) -> None:
     assert said == ["ModelError: inverted was destroyed; load it again", True]
 
 
+def test_runs_begin_in_the_order_of_their_calls(page: Any) -> None:
+    """Those without frames wait for the frames of others, and take what they were called with."""
+    found = page.evaluate(
+        """async () => {
+          const model = await start("inverted"), order = [], said = [];
+          const frame = (value) => new VideoFrame(
+            Uint8Array.from({length: 140}, (_, n) => n % 4 < 3 ? value : 255),
+            {format: "RGBX", codedWidth: 7, codedHeight: 5, timestamp: 0});
+          const bytes = new Uint8Array(105).fill(2), pixels = new ImageData(7, 5);
+          pixels.data.set([3, 4, 5, 6]);
+          const inputs = [frame(1), bytes, pixels, new OffscreenCanvas(8, 5), frame(7)];
+          const runs = inputs.map((x) => model.run({x}).then(
+            ({not_x}) => order.push(not_x[0]), ({message}) => said.push(message)));
+          bytes.fill(9);
+          pixels.data.fill(9);
+          await Promise.all(runs);
+          return [order, ...said];
+        }"""
+    )
+    assert found[0] == [254, 253, 252, 248] and len(found) == 2
+    assert found[1].startswith("the picture for x cannot be read: ")
+
+
 def test_runs_that_are_rejected_keep_no_memory(page: Any) -> None:
     found = page.evaluate(
         """async () => {
@@ -326,6 +349,144 @@ def answer(body: bytes, route: Any) -> None:
     route.fulfill(body=body)
 
 
+def test_folders(page: Any) -> None:
+    """Relative to the page's base, with a query for both files; whole in workers of blobs."""
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url.partition("/digits/")[2]))
+    found = page.evaluate(
+        """async () => {
+          const said = [await message(() => start("digits"))];
+          const {load} = await import("./digits/digits.js");
+          document.head.insertAdjacentHTML("beforeend", '<base href="/digits/none.html">');
+          for (const folder of ["", "../digits?v=2", "http://[none"]) {
+            said.push(await message(() => load(folder)));
+          }
+          const lines = [`import {load} from "${location.origin}/digits/digits.js";`,
+            'await load("digits").catch(({message}) => postMessage(message));'];
+          const blob = URL.createObjectURL(new Blob(lines, {type: "text/javascript"}));
+          const worker = new Worker(blob, {type: "module"});
+          const {data} = await new Promise((resolve) => { worker.onmessage = resolve; });
+          said.push(data);
+          return said;
+        }"""
+    )
+    assert found[:3] == ["no error"] * 3
+    assert {"digits.json?v=2", "weights.bin?v=2"} < {*requests}
+    advice = "is no address of a folder here; give a whole one, with https:"
+    assert found[3:] == [f"ModelError: http://[none {advice}", f"digits {advice}"]
+
+
+def test_downloads_that_break_off(page: Any) -> None:
+    for file in ("digits.json", "weights.bin"):
+        page.route(f"**/digits/{file}", lambda route: route.abort())
+        said = page.evaluate('() => message(() => start("digits"))')
+        assert said.startswith("ModelError: http") and f"/{file} cannot be downloaded (" in said
+        page.unroute(f"**/digits/{file}")
+    broken = page.evaluate(
+        """() => {
+          const real = fetch;
+          globalThis.fetch = async (url, options) => String(url).endsWith(".json")
+            ? real(url, options) : new Response(new ReadableStream({
+              start: (stream) => stream.enqueue(new Uint8Array(8)),
+              pull: (stream) => stream.error(new TypeError("broken"))}));
+          return message(() => start("digits"));
+        }"""
+    )
+    assert "weights.bin cannot be downloaded (broken); load again" in broken
+
+
+def test_a_load_that_fails_frees_the_memory_of_the_application(page: Any) -> None:
+    """However it fails: an abort, a download, a kernel, a device that is lost or full."""
+    found = page.evaluate(
+        """async () => {
+          const adapter = await navigator.gpu.requestAdapter();
+          const device = await adapter.requestDevice(), made = [], said = [];
+          const create = device.createBuffer.bind(device);
+          device.createBuffer = (description) => {
+            const buffer = create(description), destroy = buffer.destroy.bind(buffer);
+            made.push(buffer);
+            buffer.destroy = () => { buffer.freed = true; destroy(); };
+            return buffer;
+          };
+          const attempt = async (options) => said.push(
+            await message(() => start("digits", {device, ...options})));
+          const abort = new AbortController();
+          await attempt({signal: abort.signal, onprogress: () => abort.abort()});
+          await attempt({onprogress: () => { throw new Error("of the application"); }});
+          const {popErrorScope} = device;
+          device.popErrorScope = async () => ({message: "full"});
+          await attempt();
+          let left = 1;
+          device.popErrorScope = async () => (left-- ? null : {message: "full"});
+          await attempt();
+          device.popErrorScope = popErrorScope;
+          await attempt({onprogress: () => device.destroy()});
+          await attempt({device: adapter.requestDevice()});
+          return [said, made.length > 4, made.every(({freed}) => freed)];
+        }"""
+    )
+    assert found[0][0].startswith("AbortError") and found[0][1] == "Error: of the application"
+    full = "ModelError: the GPU has no memory for digits (full); free that of others"
+    assert found[0][2:4] == [full, full]
+    assert "the GPU device was lost" in found[0][4]
+    assert "`device` is no GPUDevice" in found[0][5]
+    assert found[1:] == [True, True]
+
+
+def test_inputs_that_are_refused(page: Any) -> None:
+    found = page.evaluate(
+        """async () => {
+          const canvas = new OffscreenCanvas(14, 10), closed = new VideoFrame(new Uint8Array(140),
+            {format: "RGBX", codedWidth: 7, codedHeight: 5, timestamp: 0});
+          canvas.getContext("2d").fillRect(0, 0, 14, 10);
+          const image = new Image(7, 5);
+          image.src = URL.createObjectURL(await canvas.convertToBlob());
+          await image.decode();
+          closed.close();
+          const {signatures} = await start("digits"), model = await start("inverted");
+          const other = document.body.appendChild(document.createElement("iframe")).contentWindow;
+          const fits = [new Uint8Array(new ArrayBuffer(105, {maxByteLength: 200})),
+            new other.Uint8Array(105)];
+          const bad = [null, [1, 2], new ArrayBuffer(105), closed, image,
+            new OffscreenCanvas(7, 5)];
+          const said = [];
+          for (const x of [...fits, ...bad]) said.push(await message(() => model.run({x})));
+          said.push(await message(() => model.run(new Uint8Array(105))));
+          said.push(await message(() => loaded.digits.signature("none")));
+          return said;
+        }"""
+    )
+    assert found[:2] == ["no error"] * 2
+    kinds = ("null", "Array of 2", "ArrayBuffer")
+    wanted = [f"input x is a {kind}; it must be a Uint8Array of 105 [1,5,7,3]" for kind in kinds]
+    assert found[2:5] == [f"ModelError: {each}" for each in wanted]
+    assert found[5].startswith("ModelError: the picture for x cannot be read: ")
+    assert "the picture for x has 14 x 10 pixels" in found[6]
+    assert found[7].startswith("ModelError: the picture for x cannot be read: ")
+    listed = "0, 1, 2, 3, 4, 5, 6, and 98 others"
+    assert found[8] == f"ModelError: missing or unknown inputs: x, {listed}; give {{x}}"
+    assert found[9] == "ModelError: digits has no signature none; it has none"
+
+
+def test_a_model_that_is_gone(page: Any) -> None:
+    """Whatever is called says so; runs in flight, too."""
+    found = page.evaluate(
+        """async () => {
+          const model = await start("several"), {device} = model;
+          const calls = [() => model.signature("decode"), () => model.reset(),
+            () => model.enqueue(device.createCommandEncoder()), () => model.buffer("x")];
+          const run = model.run({x: new Float32Array(24), start: new Int32Array(3)});
+          device.destroy();
+          const said = [await message(() => run)];
+          for (const call of calls) said.push(await message(call));
+          model.destroy();
+          return [...said, await message(() => model.destroy())];
+        }"""
+    )
+    assert all("the GPU device was lost" in each for each in found[:-1])
+    assert found[-1] == "no error"
+
+
 def test_what_goes_wrong(page: Any) -> None:
     """Each error says what it is about, and what to do."""
     weights = "**/digits/weights.bin"
@@ -333,13 +494,14 @@ def test_what_goes_wrong(page: Any) -> None:
     bodies = (
         (content[:1000], f"ended after 1000 of {len(content)} bytes; load again"),
         (bytes(len(content)), "is damaged or of another model"),
+        (bytes(len(content) + 1), "is damaged or of another model"),
     )
     for body, message in bodies:
         page.route(weights, partial(answer, body))
         assert message in page.evaluate('() => message(() => start("digits"))')
         page.unroute(weights)
     described = "**/digits/digits.json"
-    for body in (b"<!doctype html>", b'{"format": 1}'):
+    for body in (b"<!doctype html>", b'{"format": 1}', b"null"):
         page.route(described, partial(answer, body))
         said = page.evaluate('() => message(() => start("digits"))')
         assert "digits.json is not what was exported with digits.js; serve all files" in said
