@@ -89,7 +89,9 @@ def gathers() -> Iterator[Case]:
         index_vector_dim=1,
         slice_sizes=(1, 5),
     )
-    yield Case("STABLEHLO_GATHER", "of rows at single numbers", value)
+    # LiteRT itself reads sizes beyond those of such indices, as it does in SCATTER.
+    oracle = call("GATHER", x(7, 5), xi(3, draw="places"), axis=0, batch_dims=0)
+    yield Case("STABLEHLO_GATHER", "of rows at single numbers", value, oracle)
 
 
 def scatters() -> Iterator[Case]:
@@ -110,9 +112,12 @@ def scatters() -> Iterator[Case]:
         "scatter_dims_to_operand_dims": (1,),
         "index_vector_dim": 1,
     }
-    operands = x(67, 5), xi(7, draw="counts"), x(67, 7)
-    value = scattered(joined("STABLEHLO_ADD"), *operands, **turned)
-    yield Case("STABLEHLO_SCATTER", "of many columns", value)
+    places = xi(7, draw="counts")
+    value, oracle = (
+        scattered(joined("STABLEHLO_ADD"), x(67, 5), each, x(67, 7), **turned)
+        for each in (places, typed("int32", "EXPAND_DIMS", places, number(1, "int32")))
+    )
+    yield Case("STABLEHLO_SCATTER", "of many columns", value, oracle)
     windows: Attrs = {
         "update_window_dims": (1, 2),
         "scatter_dims_to_operand_dims": (1, 0),
