@@ -17,6 +17,8 @@ from itertools import combinations
 from math import isfinite
 from typing import TypeVar, get_args
 
+import numpy as np
+
 from ...runtime.litert.module import KernelSet
 from ..errors import ModelError
 from ..ir import Array
@@ -118,13 +120,14 @@ def _nearest(result: Result, expected: Asked, precision: str) -> Comparison:
 def _within_spread(found: Comparison, theirs: Sequence[Output], precision: str) -> Comparison:
     """The same comparison, but right if LiteRT's results differ as much from one another.
 
-    Floats may also be rounded otherwise, as anywhere.
+    Floats may also be rounded otherwise, as anywhere. Those that only some of its results are
+    finite at, as where numbers grow beyond measure, say nothing of how far these are apart.
     """
     if found.ok or not isfinite(found.max_error):
         return found
     rounding = found.tolerance if theirs[0][1].dtype.kind == "f" else 0.0
     apart = [
-        compare(found.name, first, second, precision, info.scale)
+        compare(found.name, *_both_finite(first, second), precision, info.scale)
         for (_, first), (info, second) in combinations(theirs, 2)
     ]
     spread = max((item.max_error for item in apart if isfinite(item.max_error)), default=0.0)
@@ -132,3 +135,11 @@ def _within_spread(found: Comparison, theirs: Sequence[Output], precision: str) 
         return found
     allowed = max(found.tolerance, spread + rounding)
     return replace(found, problem="", tolerance=allowed, spread=spread)
+
+
+def _both_finite(first: Array, second: Array) -> tuple[Array, Array]:
+    """The elements of two arrays that are finite in both; integers as they are."""
+    if first.dtype.kind not in "fc" or first.shape != second.shape:
+        return first, second
+    finite = np.isfinite(first) & np.isfinite(second)
+    return first[finite], second[finite]

@@ -83,6 +83,17 @@ def test_a_result_among_those_that_differ_more_is_right() -> None:
     )
 
 
+def test_spread_is_that_of_elements_which_are_finite_in_both() -> None:
+    theirs = {"XNNPACK": [1.0, 2.0], "built-in": [2.0, np.inf], "reference": [2.0, -np.inf]}
+    answers = Answers(
+        lambda kernels: {"y": (INFO, np.array(theirs[kernels], np.float32))}, lambda number: {}
+    )
+    for ours, ok in ((1.5, True), (-0.5, False)):
+        result = Result("y", np.array([ours, 2], np.float32))
+        (found,) = against_litert([result], answers, "f32")
+        assert (found.ok, found.spread) == (ok, 1 if ok else 0)
+
+
 @pytest.mark.parametrize("ours", [2.0, np.nan])
 def test_a_result_beyond_all_of_them_is_wrong(ours: float) -> None:
     found, _ = compared(ours, XNNPACK=0.75, built_in=0.25, reference=np.inf)
