@@ -112,10 +112,10 @@ def scatters() -> Iterator[Case]:
         "scatter_dims_to_operand_dims": (1,),
         "index_vector_dim": 1,
     }
-    columns = xi(7, draw="counts")
+    starts = xi(7, draw="counts")
     value, oracle = (
         scattered(joined("STABLEHLO_ADD"), x(67, 5), each, x(67, 7), **turned)
-        for each in (columns, typed("int32", "EXPAND_DIMS", columns, number(1, "int32")))
+        for each in (starts, typed("int32", "EXPAND_DIMS", starts, number(1, "int32")))
     )
     yield Case("STABLEHLO_SCATTER", "of many columns", value, oracle)
     windows: Attrs = {
