@@ -3,7 +3,7 @@
 Only this folder imports ai_edge_litert, and only for a plan that has such parts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -66,7 +66,7 @@ class LoadedPart:
                 "compile the model again"
             )
         self._input_indices = [item["index"] for item in inputs]
-        self._output_indices = [item["index"] for item in outputs]
+        self._output_items = outputs
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """The outputs. DeviceError if an operator fails, PlanError if one has another shape."""
@@ -74,9 +74,9 @@ class LoadedPart:
             for index, array in zip(self._input_indices, arrays, strict=True):
                 self._interpreter.set_tensor(index, array)
             self._interpreter.invoke()
-            # LiteRT hands out a number that is no array for a tensor of rank 0.
-            get = self._interpreter.get_tensor
-            results = [np.asarray(get(index)) for index in self._output_indices]
+            if any(tensor.dynamic for tensor in self._outputs):
+                self._output_items = self._interpreter.get_output_details()
+            results = [self._result(item) for item in self._output_items]
         except (ValueError, RuntimeError) as error:
             raise DeviceError(
                 f"{self.record.label} failed on LiteRT: {str(error).strip()}"
@@ -88,6 +88,12 @@ class LoadedPart:
                     f"but the plan states {list(tensor.shape)}; compile the model again"
                 )
         return results
+
+    def _result(self, item: Mapping[str, Any]) -> Array:
+        """LiteRT hands out no empty tensor, and of rank 0 a number that is no array."""
+        if 0 in item["shape"]:
+            return np.empty(item["shape"], item["dtype"])
+        return np.asarray(self._interpreter.get_tensor(item["index"]))
 
 
 def _same_dtypes(items: Sequence[Any], tensors: Sequence[HostTensor]) -> bool:
