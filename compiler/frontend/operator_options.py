@@ -1,11 +1,13 @@
 """The options of an operator in a file, built-in or custom, as attributes by name."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
+from ..ir import Graph, Op
+from ..ir.connected import reached
 from ..tflite_schema import (
     ENUMERATIONS,
     Field,
@@ -35,6 +37,16 @@ def subgraphs_of(attrs: Mapping[str, Any]) -> list[int]:
         return []
     values = (value for key, value in attrs.items() if refers_to_subgraph(key))
     return [index for value in values for index in np.atleast_1d(value).tolist()]
+
+
+def referred(ops: Iterable[Op], subgraphs: Mapping[int, Graph]) -> dict[int, Graph]:
+    """The subgraphs that operators run, directly or through one another, by index."""
+
+    def named(ops: Iterable[Op]) -> list[int]:
+        return [index for op in ops for index in subgraphs_of(op.attrs)]
+
+    found = reached(named(ops), lambda index: named(subgraphs[index].ops))
+    return {index: subgraphs[index] for index in sorted(found)}
 
 
 def _custom(model: ModelFile, name: str, table: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from graphlib import TopologicalSorter
 
 from ...runtime.plan.storage import DEVICE_TYPES
 from ..errors import Finding
+from ..frontend.operator_options import referred
 from ..ir import FusedOp, Graph, Op, Tensor
 from ..ir.connected import reached
 from ..ops.litert_part import LITERT
@@ -39,6 +40,9 @@ class Groups:
         self.findings = dict(findings)  # Why each operator runs on LiteRT.
         # The parent of each operator that does not lead its group, in the disjoint-set forest.
         self._leaders: dict[Op, Op] = {}
+        # Handles refer to variables by name, not by edges of the graph, so that all operators on
+        # any variable must be in one interpreter.
+        self._sharing = [op for op in graph.ops if _shares(op, graph.subgraphs)]
 
     def settle(self) -> None:
         """Join groups until every group can be a part.
@@ -64,6 +68,9 @@ class Groups:
 
     def _join_inseparable(self) -> bool:
         changed = False
+        first = next((op for op in self.findings if op in self._sharing), None)
+        if first is not None:
+            changed |= self._join(first, self._sharing, "both use variables or tables")
         for op in list(self.findings):
             for tensor in (*op.reads, *op.outputs):
                 reason = self._inseparable(tensor)
@@ -86,30 +93,23 @@ class Groups:
         if tensor.constant:
             return None
         if tensor.dynamic:
-            return "its shape is known only while the model runs"
+            return f"the shape of {tensor.name} is known only while the model runs"
         if tensor.variable:
-            return "it keeps its content between runs"
-        if tensor.dtype in SHARED_TYPES:
-            return "it is a handle to a variable"
+            return f"{tensor.name} keeps its content between runs"
         if tensor.dtype not in DEVICE_TYPES and self._graph.producer(tensor) is not None:
             return f"the device cannot hold {tensor.dtype}"
         return None
 
     def _touching(self, tensor: Tensor) -> list[Op]:
         """The operators that must join a group because of a tensor."""
-        if tensor.dtype in SHARED_TYPES:
-            # Handles refer to variables by name, not by edges of the graph, so that all operators
-            # on any variable must be in one interpreter.
-            return [op for op in self._graph.ops if op.name == "CALL_ONCE" or _shares(op)]
-        producer = self._graph.producer(tensor)
-        return [*([producer] if producer else []), *self._graph.consumers(tensor)]
+        return [*self._graph.producers([tensor]), *self._graph.consumers(tensor)]
 
     def _join(self, op: Op, others: Iterable[Op], reason: str) -> bool:
         """Add operators to the group of `op`; returns whether that changed anything."""
         changed = False
         for other in others:
             if other not in self.findings:
-                why = f"it shares a tensor with operator {op.index} {op.name}: {reason}"
+                why = f"it must run with operator {op.index} {op.name}: {reason}"
                 self.findings[other] = other.finding(why)
                 changed = True
             first, second = self._leader(op), self._leader(other)
@@ -173,8 +173,10 @@ class Groups:
         return stages
 
 
-def _shares(op: Op) -> bool:
-    return any(tensor.dtype in SHARED_TYPES for tensor in (*op.reads, *op.outputs))
+def _shares(op: Op, subgraphs: Mapping[int, Graph]) -> bool:
+    """Whether an operator, or one that it runs, uses a handle."""
+    run = (op, *(inner for called in referred([op], subgraphs).values() for inner in called))
+    return any(t.dtype in SHARED_TYPES for each in run for t in (*each.reads, *each.outputs))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Operators that run beside the device: as the model file of a part, or as a caller's function."""
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -10,10 +10,9 @@ import numpy as np
 from ...runtime.plan.limits import HOST_TYPES
 from ...runtime.plan.operands import OPERANDS, OPTIONS, constant_name
 from ..errors import ModelError, OptionError
-from ..frontend.operator_options import subgraphs_of
+from ..frontend.operator_options import referred
 from ..frontend.writer import write
 from ..ir import Array, FusedOp, Graph, Op, Tensor
-from ..ir.connected import reached
 from ..ops.litert_part import LITERT
 
 
@@ -35,7 +34,7 @@ def part_file(graph: Graph, op: Op) -> bytes:
     part.input_names = [tensor.name for tensor in part.inputs]
     part.outputs = list(op.outputs)
     part.output_names = [tensor.name for tensor in part.outputs]
-    part.subgraphs = _referred(op.core, graph.subgraphs)
+    part.subgraphs = referred(op.core, graph.subgraphs)
     for tensor in part.tensors:
         if tensor.quantization and not all(0 <= s < inf for s in tensor.quantization.scale):
             # LiteRT would abort the process.
@@ -44,16 +43,6 @@ def part_file(graph: Graph, op: Op) -> bytes:
                 f"{tensor.quantization.scale}"
             )
     return write(part)
-
-
-def _referred(ops: Iterable[Op], subgraphs: Mapping[int, Graph]) -> dict[int, Graph]:
-    """The subgraphs that operators refer to, directly or through one another."""
-
-    def named(ops: Iterable[Op]) -> list[int]:
-        return [index for op in ops for index in subgraphs_of(op.attrs)]
-
-    found = reached(named(ops), lambda index: named(subgraphs[index].ops))
-    return {index: subgraphs[index] for index in sorted(found)}
 
 
 def named_operators(graph: Graph, names: Sequence[str]) -> list[Op]:

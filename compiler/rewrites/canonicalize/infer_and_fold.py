@@ -20,6 +20,7 @@ import numpy as np
 
 from ....runtime.plan.storage import DEVICE_TYPES
 from ...errors import OWN_FUNCTION, Finding, ModelError, UnsupportedError
+from ...frontend.operator_options import referred
 from ...ir import Graph, Op, Shape, Tensor, extent
 from ...ir.inline import inline
 from ...ops import OPS, OpDef
@@ -167,6 +168,12 @@ def eliminate_dead_code(graph: Graph, target: Target) -> Attempts:
     """In reverse, so that operators that feed only dead ones are removed too."""
     for op in reversed(graph.ops):
         used = (graph.consumers(t) or graph.is_output(t) for t in op.outputs)
-        if op.outputs and not any(used):
+        if not any(used) and not _has_effect(graph, op):
             yield Attempt((op,))
             graph.remove(op)
+
+
+def _has_effect(graph: Graph, op: Op) -> bool:
+    """Whether it, or one that it runs, has no results, such as ASSIGN_VARIABLE."""
+    run = referred([op], graph.subgraphs).values()
+    return not all(each.outputs for each in (op, *(inner for called in run for inner in called)))

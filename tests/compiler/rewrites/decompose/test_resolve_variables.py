@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from devices import Attached
+from graphs.operators import graph_of
 from graphs.variables import running_total
 
 import tflgpu
@@ -60,3 +62,49 @@ def test_variables_swap_what_they_held(attached: Attached, tmp_path: Path) -> No
             found, expected = session.run({"x": x}), reference.run([x])
             np.testing.assert_array_equal(found["y"], expected[0])
             np.testing.assert_array_equal(found["read0"], expected[1])
+
+
+def assigned_in_branch(handed: bool) -> bytes:
+    """y = what a variable holds, x from where the condition held; 0 at first.
+
+    The branch is handed the variable, or has a handle of its own. Nothing reads what it returns.
+    """
+    names = {"container": "", "shared_name": "v"}
+    handles = [Tensor(f"handle{i}", (), "resource") for i in range(4)]
+    made = [Op("VAR_HANDLE", (), (handle,), dict(names)) for handle in handles]
+    zeros = constant("zeros", np.zeros((2, 3), np.float32))
+    once = graph_of(made[0], Op("ASSIGN_VARIABLE", (handles[0], zeros), ()), outputs=())
+    given = [Tensor(f"given{i}", (2, 3)) for i in range(2)]
+    assigned = Op("ASSIGN_VARIABLE", (handles[1], given[0]), ())
+    then = graph_of(*([] if handed else [made[1]]), assigned, outputs=given[:1])
+    other = graph_of(outputs=given[1:])
+    then.inputs = [*handles[1:2], given[0]] if handed else given[:1]
+    other.inputs = [*handles[2:3], given[1]] if handed else given[1:]
+    condition, x = Tensor("condition", (), "bool"), Tensor("x", (2, 3))
+    unread, y = Tensor("unread", (2, 3)), Tensor("y", (2, 3))
+    operands = (condition, *([handles[3]] if handed else []), x)
+    graph = graph_of(
+        Op("CALL_ONCE", (), (), {"init_subgraph_index": 1}),
+        made[3],
+        Op("IF", operands, (unread,), {"then_subgraph_index": 2, "else_subgraph_index": 3}),
+        Op("READ_VARIABLE", (handles[3],), (y,)),
+        outputs=[y],
+        subgraphs=[once, then, other],
+    )
+    return write(graph)
+
+
+@pytest.mark.parametrize("handed", [True, False])
+def test_a_branch_that_only_assigns_is_kept(handed: bool, tmp_path: Path) -> None:
+    """It runs on LiteRT, with everything else that uses the variable."""
+    model = assigned_in_branch(handed)
+    reference = Reference(model)
+    with pytest.warns(tflgpu.FallbackWarning, match="both use variables"):
+        folder = tflgpu.compile(model, tmp_path, device="cpu")
+    with tflgpu.load(folder) as session:
+        for step, holds in enumerate([False, True, False, True], 1):
+            x, condition = np.full((2, 3), step, np.float32), np.array(holds)
+            (expected,) = reference.run({"condition": condition, "x": x})
+            found = session.run({"condition": condition, "x": x})["y"]
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(found, np.full((2, 3), 2 * (step // 2)))
