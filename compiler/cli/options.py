@@ -197,7 +197,8 @@ models_argument = click.argument("models", nargs=-1, required=True, type=FilePat
 cache_argument = click.argument("cache", type=FilePath())
 
 
-def output_option(kind: click.ParamType[Any], text: str) -> Callable[[Function], Function]:
+# In quotes, since the type takes no other before click 8.4.
+def output_option(kind: "click.ParamType[Any]", text: str) -> Callable[[Function], Function]:
     """The option for the cache that a command writes."""
     return click.option(
         "-o", "--output", "cache", required=True, metavar="CACHE", type=kind, help=text
