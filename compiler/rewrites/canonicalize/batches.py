@@ -84,11 +84,26 @@ def moved(graph: Graph, op: Op, known: Callable[[Tensor], Sizes]) -> list[int] |
 def move(graph: Graph, op: Op, order: Sequence[int]) -> Op:
     """Let a TRANSPOSE take the place of a RESHAPE."""
     axes = constant(f"{op.output.name}/order", np.array(order, np.int32))
-    operands = (op.operand(0), axes)
-    transpose = Op("TRANSPOSE", operands, op.outputs, index=op.index, origins=op.origins)
+    return _take_place(graph, op, "TRANSPOSE", (op.operand(0), axes))
+
+
+def is_left_behind(op: Op) -> bool:
+    """Whether a SELECT, whose operands do not broadcast, reads one that kept a batch of one."""
+    shapes = [tensor.shape for tensor in op.reads]
+    alike = op.name == "SELECT" and len(set(map(len, shapes))) == 1
+    return alike and any(1 in sizes and len({*sizes}) > 1 for sizes in zip(*shapes, strict=True))
+
+
+def broadcast(graph: Graph, op: Op) -> Op:
+    """Let a SELECT_V2, whose operands broadcast, take the place of a SELECT."""
+    return _take_place(graph, op, "SELECT_V2", op.reads)
+
+
+def _take_place(graph: Graph, op: Op, name: str, operands: Sequence[Tensor]) -> Op:
+    other = Op(name, operands, op.outputs, index=op.index, origins=op.origins)
     graph.remove(op)
-    graph.add(transpose)
-    return transpose
+    graph.add(other)
+    return other
 
 
 def _is_plain(op: Op) -> bool:

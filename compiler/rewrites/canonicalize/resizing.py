@@ -28,7 +28,16 @@ from ...ir.sizes import (
 )
 from ...ops.reduce.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
-from .batches import aligned, move, moved, separate, separated, view
+from .batches import (
+    aligned,
+    broadcast,
+    is_left_behind,
+    move,
+    moved,
+    separate,
+    separated,
+    view,
+)
 from .combined_axes import combined_axes
 from .doubts import ALIKE, BROADCAST, UNKNOWN, VIEWS, doubt
 from .fit_constants import RESIZES, fitted, image_of, read_instead
@@ -54,6 +63,8 @@ class Resizing:
         order = moved(self._graph, op, self._known)
         if order is not None:
             return self._apply(op, partial(move, order=order))
+        if is_left_behind(op):
+            return self._apply(op, broadcast)
         found = separated(op, self._known)
         if found is None:
             return op

@@ -254,6 +254,13 @@ def steps(batch: int, count: int) -> Value:
     return call("CONCATENATION", whole, turned(stacked, 1, 2, 5), axis=1)
 
 
+def chosen(batch: int, rows: int) -> Value:
+    """Elements of each entry that constants of the batch's shape replace."""
+    table = drawn("table", (rows, 5), "normal")
+    mask, other = (known(np.repeat(part[None], batch, 0)) for part in (table > 0, table))
+    return call("SELECT", mask, other, call("TANH", x(batch, rows, 5)))
+
+
 # A model, the sizes for which it is made, and those for which it is compiled.
 CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "attention of a batch": (attention, (1, 19), (4, 19)),
@@ -272,6 +279,7 @@ CASES: dict[str, tuple[Made, Shape, Shape]] = {
     "joined batch": (joined, (1, 5), (3, 5)),
     "repeated batch": (repeated, (1, 5), (3, 5)),
     "repeated batch of as many": (repeated, (1, 5), (5, 5)),
+    "choices of a batch": (chosen, (1, 5), (3, 5)),
     "heads of a batch": (biased_heads, (1, 5), (3, 5)),
     "products of a batch": (products, (1, 5), (3, 5)),
     "products of longer rows": (products, (1, 5), (3, 9)),
