@@ -183,6 +183,9 @@ def blocks_of_weights() -> Iterator[Case]:
             value = call("FULLY_CONNECTED", x(rows, inputs), in_blocks((19, inputs), size), w(19))
             situation = f"FULLY_CONNECTED of {rows} rows in blocks of {size}"
             yield row("blocks of weights", situation, value)
+    operands = (x(2, 3, 1, 5, 64), in_blocks((19, 64), 32), w(19))
+    value = call("FULLY_CONNECTED", *operands, keep_num_dims=True)
+    yield row("blocks of weights", "FULLY_CONNECTED of rank 5", value)
     for dtype in ("int4", "int2"):
         value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), in_blocks((9, 64), 32, dtype))
         yield row("blocks of weights", f"EMBEDDING_LOOKUP of {dtype}", value)

@@ -28,7 +28,7 @@ def hybrid(here: Lowering) -> Tensor:
     op = here.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     check_weights(here, weights)
-    if op.name == "FULLY_CONNECTED" and len(op.output.shape) == 2:
+    if op.name == "FULLY_CONNECTED" and (len(op.output.shape) == 2 or len(image.shape) > 4):
         rows = (image.elements // weights.shape[1], weights.shape[1])
         if image.shape != rows:
             image = here.reshape(image, rows)
