@@ -19,7 +19,9 @@ def convolution(here: Lowering) -> Tensor:
     image, weights = op.operand(0), op.operand(1)
     _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
-        return here.reshape(hybrid(here), op.output.shape)
+        result = hybrid(here)
+        rows = op.name == "FULLY_CONNECTED"
+        return here.reshape(result, op.output.shape) if rows else result
     if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
         return product_of_rows(here)
     bias = _constant_bias(here, 2)
