@@ -23,10 +23,15 @@ Key = tuple[str, str]
 
 @graph_rewrite(required=True)
 def resolve_variables(graph: Graph, target: Target) -> Attempts:
-    """Every variable (UnsupportedError if its handle or initial content is not a constant)."""
+    """Every variable (UnsupportedError if its handle or initial content is not a constant).
+
+    ModelError for one that is read although nothing assigns it.
+    """
     handles = _handles(graph)
     variables: dict[Key, Tensor] = {}
     current: dict[Key, Tensor] = {}
+    # Another signature may assign a variable, too.
+    assigned = {_key(op, handles) for op in graph.ops if op.name == "ASSIGN_VARIABLE"}
     for op in sorted(graph.ops, key=lambda op: op.index):
         if op.name not in VARIABLES or op.name == "VAR_HANDLE":
             continue
@@ -36,12 +41,18 @@ def resolve_variables(graph: Graph, target: Target) -> Attempts:
                 variables.setdefault(key, _variable(key, value))
                 assert value.data is not None
                 graph.contents[variables[key]] = value.data
+                assigned.add(key)
         else:
             key = _key(op, handles)
             example = op.output if op.name == "READ_VARIABLE" else op.operand(1)
             variable = variables.setdefault(key, _variable(key, example))
             variable.quantization = variable.quantization or example.quantization
             if op.name == "READ_VARIABLE":
+                if not (target.shares_weights or key in assigned):
+                    raise op.invalid(
+                        f"nothing ever gives its variable {variable.name} a value; convert the "
+                        f"model with from_saved_model or from_keras_model, which store it"
+                    )
                 graph.replace(op.output, current.get(key, variable))
             else:
                 current[key] = op.operand(1)

@@ -9,6 +9,7 @@ from graphs.operators import graph_of
 from graphs.variables import running_total
 
 import tflgpu
+from tflgpu.compiler import ModelError, Options, pipeline
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
@@ -62,6 +63,17 @@ def test_variables_swap_what_they_held(attached: Attached, tmp_path: Path) -> No
             found, expected = session.run({"x": x}), reference.run([x])
             np.testing.assert_array_equal(found["y"], expected[0])
             np.testing.assert_array_equal(found["read0"], expected[1])
+
+
+def test_a_variable_without_a_value_is_refused() -> None:
+    """Converters that are not given a model's variables leave out what its weights are."""
+    handle, y = Tensor("handle", (), "resource"), Tensor("y", (2, 3))
+    names = {"container": "", "shared_name": "weights"}
+    model = write(
+        graph_of(Op("VAR_HANDLE", (), (handle,), names), Op("READ_VARIABLE", (handle,), (y,)))
+    )
+    with pytest.raises(ModelError, match="nothing ever gives its variable weights a value"):
+        pipeline.build(model, Options(device="cpu", fallback="none"))
 
 
 def assigned_in_branch(handed: bool) -> bytes:
