@@ -106,7 +106,7 @@ def test_the_page_shows_the_class_of_a_picture(browser: Any, address: str) -> No
     page.close()
 
 
-def test_the_demo_shows_the_camera(browser: Any, address: str) -> None:
+def test_the_demo_shows_the_camera_until_it_is_stopped(browser: Any, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}/digits/index.html")
     page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
@@ -114,5 +114,14 @@ def test_the_demo_shows_the_camera(browser: Any, address: str) -> None:
     page.wait_for_function('document.getElementById("results").textContent', timeout=60_000)
     assert page.text_content("#results").startswith("class ")
     assert page.evaluate('document.getElementById("picture").width') >= 320
+    assert page.text_content("#camera") == "Stop"
+    page.click("#camera")
+    assert page.text_content("#camera") == "Camera"
+    page.click("#camera")
+    page.wait_for_function('document.getElementById("camera").textContent === "Stop"')
+    page.set_input_files("#file", DIGITS / "images/7.png")
+    page.wait_for_function('document.getElementById("results").textContent.startsWith("class 7 ")')
+    assert page.text_content("#camera") == "Camera"
+    assert page.evaluate('document.getElementById("picture").width') < 320
     assert page.text_content("#problem") == ""
     page.close()
