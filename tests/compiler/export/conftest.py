@@ -13,6 +13,8 @@ from servers import http_server
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.export import export
+from tflgpu.runtime.cache.variant import read_variant
 
 # Flags for a camera that Chromium makes up.
 CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
@@ -71,6 +73,16 @@ def best(target: str) -> Found:
 def browser() -> Iterator[Any]:
     with chromium(*WEBGPU, *CAMERA) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that a server shows, with a page of nothing and the digits."""
+    folder, cache = (tmp_path_factory.mktemp(name) for name in ("site", "cache"))
+    (folder / "empty.html").write_text("<!doctype html><title>empty</title>")
+    digits = tflgpu.compile(DIGITS_MODEL, cache, target="wgsl", device="webgpu")
+    export([read_variant(digits)], folder / "digits", "digits", False)
+    return folder
 
 
 @pytest.fixture

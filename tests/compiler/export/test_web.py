@@ -1,7 +1,6 @@
 """Projects for browsers: run in Chromium, on its software driver for WebGPU."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,32 +24,28 @@ SIZES = {"one": (1, 5, 7, 8), "other": (1, 9, 6, 12)}
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder that a server shows."""
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "empty.html").write_text("<!doctype html><title>empty</title>")
+def site(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More models in the folder that a server shows."""
     cache = tmp_path_factory.mktemp("cache")
-    digits = tflgpu.compile(DIGITS_MODEL, cache, target="wgsl", device="webgpu")
-    export([read_variant(digits)], folder / "digits", "digits", False)
     for name, inputs in (("inverted", ("x",)), ("stereo", ("left", "right"))):
         inverted = pipeline.write(_inverted(*inputs), cache)
-        export([read_variant(inverted)], folder / name, name, False)
+        export([read_variant(inverted)], site / name, name, False)
     signed = tflgpu.compile(
         cached(), cache, target="wgsl", device="webgpu", signature="all", keep={"cache": "cache"}
     )
-    export([read_variant(signed)], folder / "several", "several", False)
+    export([read_variant(signed)], site / "several", "several", False)
     alike = tflgpu.compile(named_alike(), cache, target="wgsl", device="webgpu", signature="all")
-    export([read_variant(alike)], folder / "alike", "alike", False)
+    export([read_variant(alike)], site / "alike", "alike", False)
     halves = parts("SPLIT", 2, ints(3), call("EXP", x(1, 4, 4, 8)), num_splits=2)
     views = model({"y": call("SUB", *halves)})
     split = tflgpu.compile(views.content, cache, target="wgsl", device="webgpu")
-    export([read_variant(split)], folder / "split", "split", False)
+    export([read_variant(split)], site / "split", "split", False)
     sizes = model({name: call("SOFTMAX", x(*SIZES[name]), beta=1.0) for name in SIZES})
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(shared_kernels, "SHARED", 1.0)
         rows = tflgpu.compile(sizes.content, cache, target="wgsl", device="webgpu")
-    export([read_variant(rows)], folder / "rows", "rows", False)
-    yield folder
+    export([read_variant(rows)], site / "rows", "rows", False)
+    return site
 
 
 def named_alike() -> bytes:

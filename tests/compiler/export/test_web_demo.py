@@ -1,29 +1,14 @@
 """The demo of projects for browsers: what it finds in outputs, and the page in Chromium."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from paths import DIGITS, DIGITS_MODEL
+from paths import DIGITS
 from shown_outputs import anchored, candidates, detections, output, posenet
 
-import tflgpu
-from tflgpu.compiler.export import export
 from tflgpu.compiler.pictures.outputs import Output, best_classes
 from tflgpu.compiler.pictures.show import shown_in
-from tflgpu.runtime.cache.variant import read_variant
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that a server shows."""
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "empty.html").write_text("<!doctype html><title>empty</title>")
-    digits = tflgpu.compile(DIGITS_MODEL, folder / "cache", target="wgsl", device="webgpu")
-    export([read_variant(digits)], folder / "digits", "digits", False)
-    return folder
-
 
 SHOW = """async ([outputs, names, size, kind]) => {
   const {shownIn} = await import("./digits/demo/shown.js");

@@ -1,26 +1,7 @@
 """Loading a model in a browser: its address, what may fail, and what is free again then."""
 
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import pytest
-from paths import DIGITS_MODEL
-
-import tflgpu
-from tflgpu.compiler.export import export
-from tflgpu.runtime.cache.variant import read_variant
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder that a server shows."""
-    folder, cache = (tmp_path_factory.mktemp(name) for name in ("site", "cache"))
-    (folder / "empty.html").write_text("<!doctype html><title>empty</title>")
-    digits = tflgpu.compile(DIGITS_MODEL, cache, target="wgsl", device="webgpu")
-    export([read_variant(digits)], folder / "digits", "digits", False)
-    yield folder
 
 
 def answer(body: bytes, route: Any) -> None:
