@@ -13,6 +13,7 @@ import numpy as np
 
 from ...runtime.errors import InputError, TflgpuError
 from ...runtime.litert.module import KernelSet, interpreter_module, kernel_options
+from ...runtime.litert.tensors import array_of
 from ...runtime.plan.records import TensorInfo
 from ...runtime.quiet import without_notices
 from ..errors import ModelError
@@ -123,14 +124,8 @@ class Reference:
             self._interpreter.invoke()
         except (ValueError, RuntimeError) as error:
             raise ModelError(f"LiteRT failed on this model: {_first_line(error)}") from error
-        return tuple(self._array(item) for item in self._interpreter.get_output_details())
-
-    def _array(self, item: Mapping[str, Any]) -> Array:
-        """The numbers of a tensor; LiteRT hands out no empty one."""
-        if 0 in item["shape"]:
-            return np.empty(item["shape"], item["dtype"])
-        array: Array = self._interpreter.get_tensor(item["index"])
-        return array
+        outputs = self._interpreter.get_output_details()
+        return tuple(array_of(self._interpreter, item) for item in outputs)
 
     def _run_signature(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
         names = [info.name for info in self.inputs]

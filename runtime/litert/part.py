@@ -3,7 +3,7 @@
 Only this folder imports ai_edge_litert, and only for a plan that has such parts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..plan.records import HostPart, HostTensor, Plan
 from ..quiet import without_notices
 from .dataflow import check_dataflow
 from .module import interpreter_module
+from .tensors import array_of
 
 
 def litert_of(plan: Plan) -> ModuleType:
@@ -76,7 +77,7 @@ class LoadedPart:
             self._interpreter.invoke()
             if any(tensor.dynamic for tensor in self._outputs):
                 self._output_items = self._interpreter.get_output_details()
-            results = [self._result(item) for item in self._output_items]
+            results = [array_of(self._interpreter, item) for item in self._output_items]
         except (ValueError, RuntimeError) as error:
             raise DeviceError(
                 f"{self.record.label} failed on LiteRT: {str(error).strip()}"
@@ -88,12 +89,6 @@ class LoadedPart:
                     f"but the plan states {list(tensor.shape)}; compile the model again"
                 )
         return results
-
-    def _result(self, item: Mapping[str, Any]) -> Array:
-        """LiteRT hands out no empty tensor, and of rank 0 a number that is no array."""
-        if 0 in item["shape"]:
-            return np.empty(item["shape"], item["dtype"])
-        return np.asarray(self._interpreter.get_tensor(item["index"]))
 
 
 def _same_dtypes(items: Sequence[Any], tensors: Sequence[HostTensor]) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 from ..launch.memory import Array
 from .dataflow import check_dataflow
 from .module import KernelSet, interpreter_module, kernel_options
+from .tensors import array_of
 
 Shape = tuple[int, ...]
 
@@ -85,7 +86,7 @@ def run(
         interpreter.set_tensor(item["index"], array)
     interpreter.invoke()
     return [
-        _output(item["name"], item, _array(interpreter, item))
+        _output(item["name"], item, array_of(interpreter, item))
         for item in interpreter.get_output_details()
     ]
 
@@ -101,14 +102,6 @@ def _output(name: str, item: Mapping[str, Any], array: Array) -> Output:
     plain = np.ascontiguousarray(array, "S" if array.dtype.kind == "O" else None)
     scale, zero_point = item["quantization"]
     return (name, array.shape, plain.dtype.str, float(scale), int(zero_point)), plain
-
-
-def _array(interpreter: Any, item: Mapping[str, Any]) -> Array:
-    """The numbers of a tensor; LiteRT hands out no empty one."""
-    if 0 in item["shape"]:
-        return np.empty(item["shape"], item["dtype"])
-    array: Array = interpreter.get_tensor(item["index"])
-    return array
 
 
 def _interpreter(model: str | bytes, options: Mapping[str, Any]) -> Any:
