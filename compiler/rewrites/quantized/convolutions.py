@@ -19,9 +19,7 @@ def convolution(here: Lowering) -> Tensor:
     image, weights = op.operand(0), op.operand(1)
     _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
-        result = hybrid(here)
-        rows = op.name == "FULLY_CONNECTED"
-        return here.reshape(result, op.output.shape) if rows else result
+        return hybrid(here)
     if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
         return product_of_rows(here)
     bias = _constant_bias(here, 2)

@@ -28,18 +28,23 @@ def hybrid(here: Lowering) -> Tensor:
     op = here.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     check_weights(here, weights)
-    if op.name == "FULLY_CONNECTED" and (len(op.output.shape) == 2 or len(image.shape) > 4):
-        rows = (image.elements // weights.shape[1], weights.shape[1])
-        if image.shape != rows:
-            image = here.reshape(image, rows)
-    if op.name == "DEPTHWISE_CONV_2D":
-        return here.activated(_depthwise(here, image, weights, bias))
+    if op.name != "FULLY_CONNECTED":
+        return here.activated(_layer(here, image, weights, bias))
+    if len(op.output.shape) == 2 or len(image.shape) > 4:
+        image = here.reshape(image, (image.elements // weights.shape[1], weights.shape[1]))
+    return here.reshape(here.activated(_layer(here, image, weights, bias)), op.output.shape)
+
+
+def _layer(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
+    """The result without an activation."""
+    if here.op.name == "DEPTHWISE_CONV_2D":
+        return _depthwise(here, image, weights, bias)
     if weights.blocks is not None:
         sums, scale = _of_blocks(here, image, weights)
-        return here.activated(_scaled(here, sums, scale, weights, bias))
+        return _scaled(here, sums, scale, weights, bias)
     if left_by_xnnpack(here):
-        return here.activated(_by_own_kernel(here, image, weights, bias))
-    axes = _axes(op, image, weights)
+        return _by_own_kernel(here, image, weights, bias)
+    axes = _axes(here.op, image, weights)
     matrix = here.centered(weights)
     bytes_alone = _multiplies_bytes(here, image, matrix)
     if axes == [len(image.shape) - 1] and (bytes_alone or _fit(matrix)):
@@ -49,7 +54,7 @@ def hybrid(here: Lowering) -> Tensor:
     else:
         integers, scale = by_rows(here, image, axes)
         sums = _sums(here, integers, matrix)
-    return here.activated(_scaled(here, sums, scale, weights, bias))
+    return _scaled(here, sums, scale, weights, bias)
 
 
 def left_by_xnnpack(here: Lowering) -> bool:
