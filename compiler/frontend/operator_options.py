@@ -1,6 +1,6 @@
 """The options of an operator in a file, built-in or custom, as attributes by name."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,13 @@ def referred(ops: Iterable[Op], subgraphs: Mapping[int, Graph]) -> dict[int, Gra
 
     found = reached(named(ops), lambda index: named(subgraphs[index].ops))
     return {index: subgraphs[index] for index in sorted(found)}
+
+
+def run_by(op: Op, subgraphs: Mapping[int, Graph]) -> Iterator[Op]:
+    """An operator, and those of the subgraphs that it runs."""
+    yield op
+    for graph in referred([op], subgraphs).values():
+        yield from graph
 
 
 def _custom(model: ModelFile, name: str, table: Any) -> dict[str, Any]:

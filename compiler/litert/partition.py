@@ -22,7 +22,7 @@ from graphlib import TopologicalSorter
 
 from ...runtime.plan.storage import DEVICE_TYPES
 from ..errors import Finding
-from ..frontend.operator_options import referred
+from ..frontend.operator_options import run_by
 from ..ir import FusedOp, Graph, Op, Tensor
 from ..ir.connected import reached
 from ..ops.litert_part import LITERT
@@ -175,7 +175,7 @@ class Groups:
 
 def _shares(op: Op, subgraphs: Mapping[int, Graph]) -> bool:
     """Whether an operator, or one that it runs, uses a handle."""
-    run = (op, *(inner for called in referred([op], subgraphs).values() for inner in called))
+    run = run_by(op, subgraphs)
     return any(t.dtype in SHARED_TYPES for each in run for t in (*each.reads, *each.outputs))
 
 

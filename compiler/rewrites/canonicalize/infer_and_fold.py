@@ -20,7 +20,7 @@ import numpy as np
 
 from ....runtime.plan.storage import DEVICE_TYPES
 from ...errors import OWN_FUNCTION, Finding, ModelError, UnsupportedError
-from ...frontend.operator_options import referred
+from ...frontend.operator_options import run_by
 from ...ir import Graph, Op, Shape, Tensor, extent
 from ...ir.inline import inline
 from ...ops import OPS, OpDef
@@ -175,5 +175,4 @@ def eliminate_dead_code(graph: Graph, target: Target) -> Attempts:
 
 def _has_effect(graph: Graph, op: Op) -> bool:
     """Whether it, or one that it runs, has no results, such as ASSIGN_VARIABLE."""
-    run = referred([op], graph.subgraphs).values()
-    return not all(each.outputs for each in (op, *(inner for called in run for inner in called)))
+    return not all(each.outputs for each in run_by(op, graph.subgraphs))

@@ -30,7 +30,6 @@ def resolve_variables(graph: Graph, target: Target) -> Attempts:
     handles = _handles(graph)
     variables: dict[Key, Tensor] = {}
     current: dict[Key, Tensor] = {}
-    # Another signature may assign a variable, too.
     assigned = {_key(op, handles) for op in graph.ops if op.name == "ASSIGN_VARIABLE"}
     for op in sorted(graph.ops, key=lambda op: op.index):
         if op.name not in VARIABLES or op.name == "VAR_HANDLE":
@@ -48,7 +47,8 @@ def resolve_variables(graph: Graph, target: Target) -> Attempts:
             variable = variables.setdefault(key, _variable(key, example))
             variable.quantization = variable.quantization or example.quantization
             if op.name == "READ_VARIABLE":
-                if not (target.shares_weights or key in assigned):
+                # Another choice may assign it.
+                if not (key in assigned or target.shares_weights):
                     raise op.invalid(
                         f"nothing ever gives its variable {variable.name} a value; convert the "
                         f"model with from_saved_model or from_keras_model, which store it"
