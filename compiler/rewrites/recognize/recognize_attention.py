@@ -203,11 +203,24 @@ def _with_batch(
     region += joined
     masked = bool(scores.masks)
     reason = unsuited(q.heads, k.heads, v.heads, bool(joined), masked, target)
-    reason = reason or used_elsewhere(graph, region, region[-1])
+    reason = reason or _turned(q, k, v) or used_elsewhere(graph, region, region[-1])
     if reason is not None:
         return reason
     scale = scores.scale * q.factor * k.factor
     return Attention(batch, heads, q, k, v, scores, scale, tuple(region), bool(joined))
+
+
+def _turned(q: Operand, k: Operand, v: Operand) -> str | None:
+    """Why keys or values that lie in columns, as in some caches, are left to products of matrices.
+
+    Attention reads them in rows. Their copy is written and read, and each of the scores of a matrix
+    that it spares is written and read twice.
+    """
+    scores = q.heads.rows * q.heads.count // k.heads.count
+    for name, each in (("keys", k), ("values", v)):
+        if each.turned and not each.tensor.constant and each.heads.depth > 2 * scores:
+            return f"the {name} would be copied in rows, which are more than the scores"
+    return None
 
 
 def _joined_result(graph: Graph, second: Op, batch: int, heads: int) -> list[Op]:

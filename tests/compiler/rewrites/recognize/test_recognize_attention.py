@@ -98,6 +98,28 @@ def test_what_the_kernels_do_not_compute(source: Value, reason: str) -> None:
     assert_declines(source, reason, recognize_attention)
 
 
+def in_columns(queries: int) -> Value:
+    """Attention to values that lie in columns, as in caches that are written so."""
+    scores = call("BATCH_MATMUL", x(1, queries, 64), x(1, 40, 64), adj_y=True)
+    return call("BATCH_MATMUL", call("SOFTMAX", scores, beta=1.0), x(1, 64, 40), adj_y=True)
+
+
+def test_columns_become_rows_for_many_scores_alone() -> None:
+    reason = "the values would be copied in rows, which are more than the scores"
+    assert_declines(in_columns(31), reason, recognize_attention)
+    assert operators(in_columns(32), recognize_attention).startswith(
+        "RESHAPE  TRANSPOSE  tflgpu.attention"
+    )
+
+
+def test_a_single_query_of_long_heads_on_a_processor() -> None:
+    value = attention(x(2, 1, 128), x(2, 9, 128), x(2, 9, 144))
+    _, events = rewritten(value, recognize_attention, device="cpu_avx512")
+    assert [event.reason for event in events] == [
+        "few queries of 17 slices do not stay in registers"
+    ]
+
+
 def test_a_mask_is_a_buffer_of_its_own() -> None:
     spelled = SPELLINGS["attention with a bias and few keys"]
     _, events = rewritten(spelled, recognize_attention, device="gles31")
