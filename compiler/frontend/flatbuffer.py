@@ -23,7 +23,10 @@ _TABLE_ITEMS = 8  # What a table counts towards ITEMS.
 # Most entries of a vector of tables; the largest known models have some thousands of tensors.
 TABLES = 100_000
 
-COPIED = 1 << 28  # Most bytes of buffers that are decoded into new memory.
+# Most bytes of buffers that are decoded into new memory: these, and as many for each byte of a file.
+# Weights of 2 bits take four each, and those that several subgraphs share are decoded for each.
+COPIED = 1 << 28
+COPIED_EACH = 16
 
 _MALFORMED = (
     struct.error,
@@ -43,7 +46,7 @@ class Source:
         self.data = data
         # Writers share equal strings and vectors, so a valid file may be read several times over.
         self._items = min(ITEMS, 8 * len(data) + 4096)
-        self._copied = COPIED
+        self._most_copied = self._copied = COPIED + COPIED_EACH * len(data)
 
     @contextmanager
     def at(self, place: str) -> Iterator[None]:
@@ -67,7 +70,8 @@ class Source:
         """Count bytes about to be decoded into new memory (ModelError if there are too many)."""
         self._copied -= size
         if self._copied < 0:
-            raise ModelError(f"its constants take more than {COPIED >> 20} MiB once decoded")
+            most = self._most_copied >> 20
+            raise ModelError(f"its constants take more than {most} MiB once decoded")
 
     def length(self, table: Any, field: str) -> int:
         """The length of a vector, which counts as read."""

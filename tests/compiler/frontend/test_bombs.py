@@ -5,15 +5,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import flatbuffers
 import numpy as np
 import pytest
 import tflite
 from flatbuffers import flexbuffers
-from graphs.operators import file_of
+from graphs.altered import altered
+from graphs.operators import file_of, graph_of
 
 from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.frontend import flatbuffer
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Op, Tensor, constant
 
@@ -166,6 +169,28 @@ def test_no_file_takes_much_memory_or_time(bomb: Path) -> None:
 def test_bombs_are_named(bomb: Callable[[], bytes], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         read(bomb())
+
+
+def test_packed_weights_may_take_more_memory_than_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of language models do; but not if they are decoded again and again."""
+    monkeypatch.setattr(flatbuffer, "COPIED", 0)
+    values = np.resize(np.arange(-2, 2, dtype=np.int8), 1 << 20)
+
+    def uses(count: int) -> bytes:
+        tensors = [Tensor(f"{n}", values.shape, "int2", values) for n in range(count)]
+
+        def share(model: Any) -> None:
+            first, *others = model.subgraphs[0].tensors[:count]
+            for each in others:
+                model.buffers[each.buffer].data = None
+                each.buffer = first.buffer
+
+        return altered(share, graph_of(Op("Mine", tuple(tensors), (Tensor("y", ()),))))
+
+    (op,) = read(uses(4)).ops
+    assert all(np.array_equal(op.constant(n), values) for n in range(4))
+    with pytest.raises(ModelError, match="its constants take more than 4 MiB once decoded"):
+        read(uses(5))
 
 
 def test_a_flexbuffer_bomb_keeps_its_bytes_only() -> None:
