@@ -102,7 +102,10 @@ def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
     if storage != SLICED:
         rows = device_array(tensor.data)
         return rows.astype(np.float16) if halves_rows(tensor, target) else rows
-    sliced, lane = pack_slices(tensor.data, target.lanes), lane_of(tensor, target)
+    lane = lane_of(tensor, target)
+    # Bytes that have a sign lose it by wrapping.
+    bytes_alone = lane.bytes == 1 and tensor.data.dtype == np.int8
+    sliced = pack_slices(tensor.data, target.lanes, np.int8 if bytes_alone else np.float32)
     if lane.bytes == WORD:
         return sliced
     integers = (sliced - lane.base).astype(lane.dtype)

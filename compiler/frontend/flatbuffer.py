@@ -23,7 +23,7 @@ _TABLE_ITEMS = 8  # What a table counts towards ITEMS.
 # Most entries of a vector of tables; the largest known models have some thousands of tensors.
 TABLES = 100_000
 
-# Most bytes of buffers that are decoded into new memory: these, and as many for each byte of a file.
+# Most bytes of buffers that are decoded into new memory: these, and as many for each of the file.
 # Weights of 2 bits take four each, and those that several subgraphs share are decoded for each.
 COPIED = 1 << 28
 COPIED_EACH = 16

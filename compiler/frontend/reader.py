@@ -214,7 +214,7 @@ class _Subgraph:
         if len(raw) and index not in self.inputs:
             if tensor.variable:
                 raise ModelError("it is both a variable and a constant")
-            tensor.data = self._content(table, raw, dtype, shape)
+            tensor.content = self._content(table, raw, dtype, shape)
         return tensor
 
     def _content(self, table: Any, raw: Bytes, dtype: str, shape: Shape) -> Array:
@@ -248,7 +248,7 @@ class _Subgraph:
         for tensor in self.tensors:
             free = tensor.data is None and not tensor.variable and tensor not in taken
             if free and tensor.elements == 0:
-                tensor.data = decode(
+                tensor.content = decode(
                     self.source, self.model.buffer(0)[:0], tensor.dtype, tensor.shape
                 )
 

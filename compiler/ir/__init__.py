@@ -6,4 +6,15 @@ The frontend builds it, rewrites change it, and later stages read it.
 from .fused import FusedOp, fuse
 from .graph import Graph, Signature
 from .op import Op, Origin, copies
-from .tensor import WHOLE_BITS, Array, Blocks, Quantization, Shape, Tensor, Whole, constant, extent
+from .tensor import (
+    WHOLE_BITS,
+    Array,
+    Blocks,
+    Deferred,
+    Quantization,
+    Shape,
+    Tensor,
+    Whole,
+    constant,
+    extent,
+)

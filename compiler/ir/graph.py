@@ -286,10 +286,10 @@ class Graph:
         for tensor in (*reads, *op.outputs):
             if min(tensor.shape, default=0) < 0:
                 raise ModelError(f"tensor {tensor.name} has a negative size: {list(tensor.shape)}")
-            if tensor.data is not None and tensor.data.shape != tensor.shape:
+            if tensor.content is not None and tensor.content.shape != tensor.shape:
                 raise ModelError(
                     f"tensor {tensor.name} has the shape {list(tensor.shape)}, but its content has "
-                    f"{list(tensor.data.shape)}"
+                    f"{list(tensor.content.shape)}"
                 )
         if isinstance(op, FusedOp):
             verify_fused(op, self)

@@ -90,10 +90,10 @@ class Parser:
         elif kind == "variable":
             tensor.variable = True
         elif content is None:
-            tensor.data = self._draw(name, shape, _held(dtype))
+            tensor.content = self._draw(name, shape, _held(dtype))
         else:
             values = [_number(number) for number in content.split(",")]
-            tensor.data = np.resize(values, shape).astype(_held(dtype))
+            tensor.content = np.resize(values, shape).astype(_held(dtype))
 
     def _operator(self, own: str) -> Op:
         results, text = _halves(own)

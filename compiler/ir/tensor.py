@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,13 +76,33 @@ class Whole:
 
 
 @dataclass(eq=False)
+class Deferred:
+    """An array that takes memory only while somebody holds it, and is computed again afterwards.
+
+    Such are large weights as floats, which have a quarter of the bytes in the model file.
+    """
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    compute: Callable[[], Array] = field(repr=False)
+    _held: ReferenceType[Array] | None = field(default=None, init=False, repr=False)
+
+    def array(self) -> Array:
+        held = self._held() if self._held else None
+        if held is None:
+            held = self.compute()
+            self._held = ref(held)
+        return held
+
+
+@dataclass(eq=False)
 class Tensor:
-    """A value that operators read and write; `data` is its content if it is a constant."""
+    """A value that operators read and write; it is a constant if it has a content."""
 
     name: str
     shape: Shape
     dtype: str = "float32"
-    data: Array | None = field(default=None, repr=False)
+    content: Array | Deferred | None = field(default=None, repr=False)
     quantization: Quantization | None = None
     variable: bool = False  # Whether the tensor keeps its content between runs.
     # The shape with -1 for each size the file leaves open; None if it leaves none open.
@@ -101,20 +123,25 @@ class Tensor:
 
     @property
     def constant(self) -> bool:
-        return self.data is not None
+        return self.content is not None
+
+    @property
+    def data(self) -> Array | None:
+        """The content of a constant; None for others."""
+        return self.content.array() if isinstance(self.content, Deferred) else self.content
 
     @property
     def number(self) -> Any:
         """The only element of a constant, which kernels have as a number; None for others."""
-        return None if self.data is None or self.elements != 1 else self.data.item()
+        return None if self.elements != 1 or self.data is None else self.data.item()
 
 
 def scalar(value: float, name: str = "scalar", dtype: str = "float32") -> Tensor:
     return Tensor(name, (), dtype, np.asarray(value, dtype))
 
 
-def constant(name: str, data: Array) -> Tensor:
-    return Tensor(name, tuple(data.shape), data.dtype.name, data)
+def constant(name: str, content: Array | Deferred) -> Tensor:
+    return Tensor(name, tuple(content.shape), content.dtype.name, content)
 
 
 def dequantized(tensor: Tensor) -> Array | None:

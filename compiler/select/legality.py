@@ -124,7 +124,7 @@ def _wrong_types(op: Op) -> Finding | None:
 def _wide_constant(op: Op) -> Finding | None:
     declared = operands_of(op)
     for tensor in declared.alike(op) if declared is not None else ():
-        if tensor.data is not None and tensor.dtype in ("int64", "uint32") and tensor.data.size:
+        if tensor.dtype in ("int64", "uint32") and tensor.data is not None and tensor.data.size:
             limits = np.iinfo(np.int32)
             if tensor.data.min() < limits.min or tensor.data.max() > limits.max:
                 reason = f"constant {tensor.name} holds integers of more than 32 bits"

@@ -77,7 +77,7 @@ def change_shape(random: Random, graph: Graph) -> None:
         shape.insert(random.randint(0, len(shape)), random.choice((0, 1, 2)))
     tensor.shape = tuple(shape)
     if tensor.data is not None:
-        tensor.data = (
+        tensor.content = (
             np.resize(tensor.data, shape)
             if tensor.data.size
             else np.zeros(shape, tensor.data.dtype)
@@ -93,7 +93,7 @@ def change_values(random: Random, graph: Graph) -> None:
             value: Any = random.choice(NUMBERS if data.dtype.kind in "iu" else (*NUMBERS, *SCALES))
             with np.errstate(all="ignore"):
                 data.flat[random.randrange(data.size)] = np.array(value).astype(data.dtype)
-        tensor.data = data
+        tensor.content = data
 
 
 def change_type(random: Random, graph: Graph) -> None:
@@ -103,7 +103,7 @@ def change_type(random: Random, graph: Graph) -> None:
     elif tensor.data.dtype != object:
         tensor.dtype = random.choice(("float32", "int32", "int64", "int8", "bool"))
         with np.errstate(all="ignore"):
-            tensor.data = tensor.data.astype(tensor.dtype)
+            tensor.content = tensor.data.astype(tensor.dtype)
 
 
 def change_option(random: Random, graph: Graph) -> None:

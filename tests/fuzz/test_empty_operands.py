@@ -34,7 +34,7 @@ def text(content: bytes, number: int, place: int) -> str:
     operand = graph.ops[number].operand(place)
     operand.shape = (ROWS, 0)
     if operand.data is not None:
-        operand.data = np.zeros(operand.shape, operand.data.dtype)
+        operand.content = np.zeros(operand.shape, operand.data.dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

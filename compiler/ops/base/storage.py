@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from ....runtime.plan.storage import device_dtype, element_size, item_size, whole_words
 from ...ir import Array, Shape, Tensor
@@ -111,14 +111,14 @@ def stored_bytes(tensor: Tensor, storage: str, target: Target) -> int:
     return linear_bytes(tensor)
 
 
-def pack_slices(data: Array, lanes: int) -> Array:
-    """An array of rank up to 4 as float32 [batch][slice][height][width][lane].
+def pack_slices(data: Array, lanes: int, dtype: DTypeLike = np.float32) -> Array:
+    """An array of rank up to 4 as [batch][slice][height][width][lane].
 
     Lanes past the last channel are zero.
     """
     batch, height, width, channels = bhwc(data.shape)
     slices = -(-channels // lanes)
-    padded = np.zeros((batch, height, width, slices * lanes), np.float32)
+    padded = np.zeros((batch, height, width, slices * lanes), dtype)
     padded[..., :channels] = data.reshape(batch, height, width, channels)
     sliced = padded.reshape(batch, height, width, slices, lanes)
     return np.ascontiguousarray(sliced.transpose(0, 3, 1, 2, 4))

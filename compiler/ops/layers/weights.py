@@ -39,7 +39,7 @@ class Weights(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PackedWeights:
-    """Weights in the layout of a kernel, which numpy converts to an array [..., lane], float32.
+    """Weights in the layout of a kernel, which numpy converts to an array [..., lane].
 
     They are packed when the array is asked for, so that a model's weights are not held twice.
     """
@@ -66,14 +66,14 @@ class PackedWeights:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         count, blocks, lanes, *kernel = self._counts
-        packed = np.empty((count, *kernel, blocks, lanes), np.float32)
+        packed = np.empty((count, *kernel, blocks, lanes), dtype or np.float32)
         padded = np.zeros((blocks * lanes, *kernel), np.float32)
         for block in range(count):
             part = np.asarray(self.weights[block * len(padded) : (block + 1) * len(padded)])
             padded[: len(part)] = part
             padded[len(part) :] = 0
             packed[block] = padded.reshape(blocks, lanes, *kernel).transpose(2, 3, 4, 0, 1)
-        return np.asarray(packed.reshape(-1, lanes), dtype)
+        return packed.reshape(-1, lanes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +146,10 @@ def in_bytes(launch: Launch, op: Op, target: Target) -> Launch:
     if bits is None:
         return launch
     roles = dict(launch.constants)
-    slices = np.asarray(roles.pop("weights")).reshape(1, 1, -1, target.lanes)
+    slices = np.asarray(roles.pop("weights"), np.int8).reshape(1, 1, -1, target.lanes)
     stored = Whole(bits, LEAST[bits])
     packed = Tensor(
-        f"{op.operand(1).name}/{stored.called}", slices.shape, data=slices, whole=stored
+        f"{op.operand(1).name}/{stored.called}", slices.shape, content=slices, whole=stored
     )
     return replace(launch, constants=roles, packed={"weights": packed})
 

@@ -73,7 +73,7 @@ def infer_and_fold(graph: Graph, target: Target) -> Attempts:
             yield Attempt((op,))
         if zeros:
             graph.remove(op)
-            op.output.data = np.zeros(op.output.shape, op.output.dtype)
+            op.output.content = np.zeros(op.output.shape, op.output.dtype)
             op.output.folded = True
             continue
         if constant and not nothing:
@@ -100,7 +100,7 @@ def _make_constant_if_empty(graph: Graph, tensor: Tensor) -> None:
     if tensor.elements or tensor.dynamic or tensor.dtype not in _NUMPY_TYPES:
         return
     content = np.empty(tensor.shape, tensor.dtype)
-    graph.replace(tensor, replace(tensor, data=content, variable=False))
+    graph.replace(tensor, replace(tensor, content=content, variable=False))
 
 
 def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | None]:

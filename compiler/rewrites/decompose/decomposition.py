@@ -42,7 +42,7 @@ class Decomposition:
             tensor.shape = tuple(int(size) for size in shape)
         if known(op):
             for tensor, array in zip(results, computed(op), strict=True):
-                tensor.data = array
+                tensor.content = array
         else:
             self.ops.append(op)
         return results

@@ -67,7 +67,7 @@ def _widened(
     if tensor not in wide:
         full = wide[tensor] = _like(tensor)
         if tensor.data is not None:
-            full.data = tensor.data.astype(np.float32)
+            full.content = tensor.data.astype(np.float32)
         else:
             graph.add(Op("CAST", (tensor,), (full,), {}, op.index, origins=op.origins))
     return wide[tensor]

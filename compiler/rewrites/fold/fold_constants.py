@@ -58,4 +58,4 @@ def fold(graph: Graph, op: Op) -> None:
         results = computed(op)
     graph.remove(op)
     for tensor, result in zip(op.outputs, results, strict=True):
-        tensor.data, tensor.folded = result, True
+        tensor.content, tensor.folded = result, True

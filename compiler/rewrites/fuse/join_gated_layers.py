@@ -62,7 +62,7 @@ def _unsupported_reason(first: Op, second: Op, target: Target) -> str | None:
     for layer in (first, second):
         if len(layer.core) > 1 or len(layer.outputs) > 1 or "layers" in layer.attrs:
             return "a layer stores rows as well, or is two already"
-        if any(each is not None and each.data is None for each in layer.inputs[1:]):
+        if any(each is not None and not each.constant for each in layer.inputs[1:]):
             return "weights or a bias are computed while the model runs"
     if second.name == NORMALIZED and (reason := read_again(second, target, layers=2)):
         return reason

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from ...ir import Array, Graph, Op, Tensor, constant
+from ...ir import Array, Deferred, Graph, Op, Tensor, constant
 from ...ops import RESHAPES
 from ...ops.attention.attention import NAME as ATTENTION
 from ...ops.attention.rotation import NAME as ROTATION
@@ -27,12 +27,18 @@ def joined_tables(layers: Sequence[Op], name: str) -> list[Tensor | None]:
     first, *_ = layers
 
     def joined(position: int) -> Tensor:
-        values = np.concatenate([layer.constant(position) for layer in layers])
+        parts = [layer.operand(position) for layer in layers]
+        shape = (sum(part.shape[0] for part in parts), *parts[0].shape[1:])
+        values = Deferred(shape, np.dtype(parts[0].dtype), lambda: _in_a_row(parts))
         return constant(f"{name}/joined{position}", values)
 
     biases = np.concatenate([_bias(layer) for layer in layers])
     bias = constant(f"{name}/biases", biases) if biases.any() else None
     return [joined(1), bias, *map(joined, range(3, len(first.inputs)))]
+
+
+def _in_a_row(constants: Sequence[Tensor]) -> Array:
+    return np.concatenate([each.data for each in constants if each.data is not None])
 
 
 def _bias(layer: Op) -> Array:
@@ -106,7 +112,7 @@ def _projection(graph: Graph, attention: Op, tensor: Tensor, target: Target) -> 
         reader, op = op, graph.producer(op.operand(0))
     if op is None or op.name not in LAYERS or graph.only_reader(op.output) is not reader:
         return None
-    if any(each is not None and each.data is None for each in op.inputs[1:]):
+    if any(each is not None and not each.constant for each in op.inputs[1:]):
         return None
     shape = op.output.shape
     views = len(shape) <= 4 and bhwc(shape)[0] == 1 and shape[-1] % target.lanes == 0

@@ -64,7 +64,7 @@ def _unsupported_reason(
     if len(layers) > MOST_LAYERS:
         return f"{len(layers)} layers would find the deviations of the same rows"
     for layer in layers:
-        if any(each is not None and each.data is None for each in layer.inputs[1:]):
+        if any(each is not None and not each.constant for each in layer.inputs[1:]):
             return "weights or bias are computed while the model runs"
         if len(layer.inputs) > 3 or "exact" in layer.attrs or layer.early_outputs:
             return "the layer has whole numbers, a gate or early outputs"

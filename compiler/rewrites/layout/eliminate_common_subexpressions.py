@@ -11,8 +11,8 @@ from ...ops import OPS
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
-# Bytes up to which constants are compared by content; larger ones are equal only to themselves.
-LARGEST = 1 << 12
+# Elements up to which constants are compared by content; larger ones are equal only to themselves.
+LARGEST = 1 << 10
 
 
 @graph_rewrite()
@@ -47,6 +47,6 @@ def _identity(op: Op, merged: Mapping[Tensor, Tensor]) -> Hashable:
 
 
 def _content(tensor: Tensor) -> Hashable:
-    if tensor.data is None or tensor.data.nbytes > LARGEST or tensor.data.dtype == object:
+    if tensor.elements > LARGEST or tensor.data is None or tensor.data.dtype == object:
         return tensor
     return tensor.dtype, tensor.shape, tensor.data.tobytes(), tensor.quantization

@@ -74,7 +74,7 @@ def fold_transpose_into_weights(graph: Graph, transpose: Op, reshape: Op, op: Op
     images = weights.data.reshape(weights.shape[0], *sizes)
     back = [0, *(1 + int(axis) for axis in np.argsort(row_order))]
     content = np.ascontiguousarray(images.transpose(back)).reshape(weights.shape)
-    permuted = replace(weights, name=f"{weights.name}/permuted", data=content)
+    permuted = replace(weights, name=f"{weights.name}/permuted", content=content)
     graph.set_inputs(op, (op.inputs[0], permuted, *op.inputs[2:]))
     graph.bypass(transpose)
     return None

@@ -19,6 +19,8 @@ from .lowering import EXACT, PACKED, Lowering
 from .ratios import HYBRID_BLOCK
 from .rows import by_rows, of_lines, quantized_rows, rows_away, symmetric_rows
 
+PART = 1 << 24  # Bytes of weights whose sums are taken at once, which needs a copy of them.
+
 
 def hybrid(here: Lowering) -> Tensor:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale.
@@ -84,8 +86,10 @@ def _multiplies_bytes(here: Lowering, image: Tensor, weights: Tensor) -> bool:
 def _fit(weights: Tensor) -> bool:
     """Whether float32 holds sums of products with bytes exactly, and those of a zero point."""
     assert weights.data is not None
-    sums = np.abs(weights.data).reshape(len(weights.data), -1).sum(1, dtype=np.float64)
-    return float(sums.max(initial=0)) * 128 <= EXACT
+    rows = weights.data.reshape(len(weights.data), -1)
+    parts = np.array_split(rows, max(rows.nbytes // PART, 1))
+    sums = (np.abs(part).sum(1, dtype=np.float64).max(initial=0) for part in parts)
+    return float(max(sums)) * 128 <= EXACT
 
 
 def _sums(here: Lowering, integers: Tensor, matrix: Tensor, **others: Any) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...ir import Array, Tensor, constant
+from ...ir import Array, Deferred, Tensor, constant
 from ...ops.elementwise.centered import FROM_CENTERED, TO_CENTERED
 from ...ops.elementwise.elementwise import ELEMENTWISE
 from ...ops.elementwise.fixed_point import FixedPoint, fixed_point
@@ -143,8 +143,8 @@ class Lowering(Decomposition):
         if tensor.dtype not in WEIGHTS:
             return tensor
         zero = self.zero(tensor)
-        if tensor.data is not None:
-            values = tensor.data.astype(np.float32) - np.float32(zero)
+        if tensor.constant:
+            values = Deferred(tensor.shape, np.dtype(np.float32), lambda: _less(tensor, zero))
             return constant(f"{tensor.name}/centered", values)
         return self.add(TO_CENTERED, tensor, dtype="float32", zero_point=zero)
 
@@ -183,6 +183,15 @@ class Lowering(Decomposition):
         """What replaces the operator's outputs; centered integers among it are stored as these."""
         values = [values] if isinstance(values, Tensor) else values
         return [self.stored(*pair) for pair in zip(values, self.op.outputs, strict=True)]
+
+
+def _less(tensor: Tensor, zero: int) -> Array:
+    """A constant of integers less their zero point, as float32."""
+    assert tensor.data is not None
+    values = tensor.data.astype(np.float32)
+    if zero:
+        values -= np.float32(zero)
+    return values
 
 
 # The least and the greatest result of each activation that can be fused.

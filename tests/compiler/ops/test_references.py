@@ -41,7 +41,7 @@ def constants(case: Case) -> Graph:
     made = model({case.name: case.value})
     graph = read(made.content)
     for tensor, name in zip(graph.inputs, graph.input_names, strict=True):
-        tensor.data = made.inputs[name]
+        tensor.content = made.inputs[name]
     return graph
 
 

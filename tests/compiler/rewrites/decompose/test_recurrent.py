@@ -192,7 +192,7 @@ def test_an_operand_of_another_shape_is_refused(name: str) -> None:
             changed = graph.ops[0].operand(position)
             changed.shape = shape
             if changed.data is not None:
-                changed.data = np.zeros(shape, np.float32)
+                changed.content = np.zeros(shape, np.float32)
             with pytest.raises(ModelError, match=r"operator [01] .*(operand|input|have|weights)"):
                 PassManager(target).run(graph, CANONICALIZE)
 

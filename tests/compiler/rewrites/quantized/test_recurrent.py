@@ -32,7 +32,7 @@ def tensor(name: str, shape: tuple[int, ...], dtype: str, scale: float, zero: in
 def filled(name: str, shape: tuple[int, ...], dtype: str, most: int, scale: float) -> Tensor:
     """A constant of drawn integers."""
     result = tensor(name, shape, dtype, scale)
-    result.data = random(name).integers(-most, most + 1, shape).astype(dtype)
+    result.content = random(name).integers(-most, most + 1, shape).astype(dtype)
     return result
 
 
@@ -281,6 +281,6 @@ def test_what_litert_accesses_other_memory_for_does_not_fall_back(options: dict[
     graph = read(svdf(rank=1))
     ages = graph.ops[0].operand(2)
     assert ages.data is not None
-    ages.data, ages.dtype = ages.data.astype(np.int8), "int8"
+    ages.content, ages.dtype = ages.data.astype(np.int8), "int8"
     with pytest.raises(UnsupportedError, match=r"operator 0 SVDF: .* accesses memory beyond them"):
         pipeline.build(write(graph), Options(device="cpu", **options))
