@@ -97,8 +97,10 @@ def compile_cases(
 def sampled_kernels(
     cases: Iterable[Case], target: TargetName, profile: str
 ) -> Iterator[CompiledCases]:
-    """Those of these cases that are in the sample, each with the implementations named there."""
-    chosen = {case: sample()[case] for case in cases if case in sample()}
+    """Those of these cases that are in a language's sample, each with the implementations named
+    there."""
+    listed = sample(target)
+    chosen = {case: listed[case] for case in cases if case in listed}
     for rank in sorted({rank for ranks in chosen.values() for rank in ranks}):
         together = tuple(case for case, ranks in chosen.items() if rank in ranks)
         yield compile_cases(together, target, profile, rank)
