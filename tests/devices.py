@@ -88,6 +88,15 @@ def only_instructions(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
             )
 
 
+def its_driver_alone(device: str, folder: Path) -> str:
+    """A folder as OCL_ICD_VENDORS of a process that tries no driver but that of a device."""
+    folder.mkdir(exist_ok=True)
+    for trial in known().drivers:
+        if trial.driver.library and any(device.endswith(each.name) for each in trial.devices):
+            (folder / "alone.icd").write_text(f"{trial.driver.library}\n")
+    return str(folder)
+
+
 def need_lanes(device: str, lanes: int) -> None:
     """Skip the running test where a device cannot handle vectors of so many floats."""
     tried = [each for trial in known().drivers for each in trial.devices]

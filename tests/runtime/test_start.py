@@ -7,6 +7,7 @@ from ast import literal_eval
 from pathlib import Path
 
 import pytest
+from devices import its_driver_alone
 from plans import LENGTH, Parts, chain, misaligned
 
 from tflgpu.runtime import PlanError, load
@@ -174,7 +175,9 @@ def test_drivers_compile_where_no_folder_can_be_kept(tmp_path: Path, opencl_devi
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     program = f"import tflgpu; tflgpu.load({str(folder)!r}, device={opencl_device!r}); print('ran')"
-    environment = {**os.environ, "HOME": "/dev/null/home", "TMPDIR": str(temporary)}
+    alone = its_driver_alone(opencl_device, tmp_path / "vendors")
+    places = {"HOME": "/dev/null/home", "TMPDIR": str(temporary), "OCL_ICD_VENDORS": alone}
+    environment = {**os.environ, **places}
     for name in ("XDG_CACHE_HOME", "POCL_CACHE_DIR"):
         environment.pop(name, None)
     command = [sys.executable, "-c", program]

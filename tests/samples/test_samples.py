@@ -16,8 +16,6 @@ from devices import opencl_devices, unavailable
 from paths import DIGITS, DIGITS_MODEL, SAMPLES
 from PIL import Image
 from servers import http_server
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 import tflgpu
 from tflgpu.compiler.ir import Array
@@ -34,6 +32,10 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 def held_out() -> tuple[Array, Array]:
     """The digits that train.py holds out, by the same split."""
+    # Which takes seconds to import, as all workers would here.
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
     digits = load_digits()
     images = (digits.images[..., None] / 16).astype(np.float32)
     _, images, _, labels = train_test_split(
