@@ -62,7 +62,7 @@ def test_parts_and_kernels_in_turns(names: Any, way: Way, tmp_path: Path) -> Non
 def test_a_part_may_read_more_tensors_than_a_kernel(way: Way, tmp_path: Path) -> None:
     """The least that profiles allow are 8 buffers; a part has none on the device of its own."""
     inputs = [x(2, 3, n) for n in range(1, 33)]
-    read = [*inputs[9:], *(call("ABS", each) for each in inputs[:9])]
+    read: list[Value] = [*inputs[9:], *(call("ABS", each) for each in inputs[:9])]
     joined = call("CONCATENATION", *read, axis=2)
     content = model({"y": call("NEG", joined)}).content
     program = agrees(content, way, tmp_path, fallback_ops=("CONCATENATION",))
