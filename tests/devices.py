@@ -186,7 +186,7 @@ def by_turns(kinds: Iterable[str]) -> pytest.MarkDecorator:
     """Parametrizes a test by `kind` and `way`: wide slices run each kind, the others in turns."""
     first, *others = ways()
     rows = [
-        pytest.param(kind, way, id=f"{way}-{kind}")
+        pytest.param(kind, way, id=f"{way}-{kind}", marks=pytest.mark.shared)
         for i, kind in enumerate(kinds)
         for way in (first, others[i % len(others)])
     ]

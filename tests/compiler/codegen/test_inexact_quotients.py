@@ -38,6 +38,7 @@ def inexact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return changed
 
 
+@pytest.mark.shared
 def test_floors_of_quotients(way: Way, tmp_path: Path, inexact: list[bool]) -> None:
     operands = x(len(DIVISORS)), known(DIVISORS)
     made = model({name: call(name, *operands) for name in ("FLOOR_DIV", "FLOOR_MOD")})
@@ -49,6 +50,7 @@ def test_floors_of_quotients(way: Way, tmp_path: Path, inexact: list[bool]) -> N
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.shared
 def test_softmax_of_integers(way: Way, tmp_path: Path, inexact: list[bool]) -> None:
     cases = [case for case in CASES if "SOFTMAX int8 to int16" in case.name]
     assert_cases(cases, way, tmp_path)

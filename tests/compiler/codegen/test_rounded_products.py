@@ -17,6 +17,7 @@ PLAIN = call("CONV_2D", x(1, 19, 17, 3), w(8, 3, 3, 3), w(8), **window())
 MADE = model({"a": HYBRID, "b": PLAIN})
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("way", [way for way in ways() if way.target == "opencl"], ids=str)
 def test_sums_of_floats_are_those_of_xnnpack_behind_such_a_kernel(way: Way, tmp_path: Path) -> None:
     """Which adds up the taps of a window in order, each with one instruction."""

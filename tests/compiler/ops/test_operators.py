@@ -27,6 +27,7 @@ PARTS = -(-len(families()) // TOGETHER)
 EVERY = 4
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("way", ways(), ids=str, indirect=True)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_operators_agree_with_litert(

@@ -17,6 +17,7 @@ from tflgpu.compiler.ops.sort.sort import SORT
 SIZES = (19, 1511)
 
 
+@pytest.mark.shared
 def test_nan_counts_as_the_largest(way: Way, tmp_path: Path) -> None:
     """In total order, as PyTorch has it, along rows that are sorted at once and in steps."""
     sorts = {
