@@ -118,7 +118,8 @@ class OpenCLDevice(Device):
     def scope(self) -> Iterator[Callable[[], None]]:
         with self._owned.scope() as free:
             # Shared memory is freed in its context, even after the device has been released.
-            call("clRetainContext", self._context)
+            with driver_call(self._name, "allocating memory"):
+                call("clRetainContext", self._context)
             self._owned.add("clReleaseContext", self._context)
             try:
                 yield free
@@ -196,15 +197,14 @@ class OpenCLDevice(Device):
         with driver_call(self._name, "timing the kernels"):
             properties = _QUEUE_PROFILING_ENABLE
             queue = make("clCreateCommandQueue", self._context, self._device, properties)
-            for place, command in enumerate(commands):
-                event = cast(byref(events, place * sizeof(c_void_p)), POINTER(c_void_p))
-                call("clEnqueueNDRangeKernel", queue, *command[2:-1], event)
-            call("clFinish", queue)
-            times = [_seconds(event) for event in events]
-            for event in events:
-                call("clReleaseEvent", event)
-            call("clReleaseCommandQueue", queue)
-        return times
+            try:
+                for place, command in enumerate(commands):
+                    event = cast(byref(events, place * sizeof(c_void_p)), POINTER(c_void_p))
+                    call("clEnqueueNDRangeKernel", queue, *command[2:-1], event)
+                call("clFinish", queue)
+                return [_seconds(event) for event in events]
+            finally:
+                _release_queue(queue, events)
 
     def release(self) -> None:
         self._finalizer()
@@ -217,6 +217,16 @@ def _seconds(event: int) -> float:
         for name in (_PROFILING_COMMAND_START, _PROFILING_COMMAND_END)
     )
     return (end - start) * 1e-9
+
+
+def _release_queue(queue: int, events: Sequence[int | None]) -> None:
+    """Release a queue once what it was given is done, and the events that there are."""
+    with suppress(OpenCLError):
+        call("clFinish", queue)
+        for event in filter(None, events):
+            call("clReleaseEvent", event)
+    with suppress(OpenCLError):
+        call("clReleaseCommandQueue", queue)
 
 
 def _release(queue: int, owned: OwnedHandles, memory: OpenCLMemory) -> None:

@@ -1,8 +1,8 @@
 """Running kernels on an OpenGL device, through moderngl."""
 
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from time import perf_counter
@@ -73,31 +73,37 @@ class OpenGLDevice(Device):
         self._finalizer = weakref.finalize(self, _release, context, self._owned)
         self._finalizer.atexit = False
 
-    def _check(self, doing: str) -> None:
-        """DeviceError with the name of the status if a call has failed since the last check."""
-        status = self._gl.error
-        if status != "GL_NO_ERROR":
-            raise DeviceError(f"{self._name}: {status} while {doing}")
+    @contextmanager
+    def _doing(self, what: str) -> Iterator[None]:
+        """A block with the context; DeviceError that says what was being done if a call fails."""
+        with self._current:
+            try:
+                yield
+            except moderngl.Error as error:
+                self._gl.clear_errors()
+                raise DeviceError(f"{self._name}: {error} while {what}") from error
+            status = self._gl.error
+            if status != "GL_NO_ERROR":
+                raise DeviceError(f"{self._name}: {status} while {what}")
 
     def build(self, kernels: Sequence[Kernel], options: str, sources: Sources) -> list[Shader]:
         """OpenGL's compilers take no options."""
         shaders: dict[str, Shader] = {}
         programs: list[Shader] = []
-        with self._current:
-            for kernel in kernels:
-                source = sources[kernel.file]
-                if source not in shaders:
-                    shaders[source] = self._compile(kernel, source)
-                programs.append(shaders[source])
+        for kernel in kernels:
+            source = sources[kernel.file]
+            if source not in shaders:
+                shaders[source] = self._compile(kernel, source)
+            programs.append(shaders[source])
         return programs
 
     def _compile(self, kernel: Kernel, source: str) -> moderngl.ComputeShader:
-        try:
-            shader = self._gl.compute_shader(source)
-        except moderngl.Error as error:
-            raise BuildError(kernel.file, _log(error), source) from error
-        self._owned.keep(shader)
-        self._check(f"compiling {kernel.file}")
+        with self._doing(f"compiling {kernel.file}"):
+            try:
+                shader = self._gl.compute_shader(source)
+            except moderngl.Error as error:
+                raise BuildError(kernel.file, _log(error), source) from error
+            self._owned.keep(shader)
         return shader
 
     def binary(self, programs: Sequence[Shader]) -> bytes | None:
@@ -129,10 +135,9 @@ class OpenGLDevice(Device):
         return [restored[place] for place in places]
 
     def allocate(self, size: int) -> Range:
-        with self._current:
+        with self._doing(f"allocating {size} bytes"):
             buffer = self._gl.buffer(reserve=max(size, _SMALLEST))
             self._owned.keep(buffer)
-            self._check(f"allocating {size} bytes")
         return Range(buffer, 0, max(size, _SMALLEST))
 
     def constant(self, data: memoryview) -> Range:
@@ -162,18 +167,16 @@ class OpenGLDevice(Device):
 
     def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:
-            with self._current:
+            with self._doing("copying an input"):
                 buffer.buffer.write(array, buffer.offset + offset)
-                self._check("copying an input")
 
     def fill(self, buffer: Range, size: int, byte: int) -> None:
         if size:
-            with self._current:
+            with self._doing(f"filling {size} bytes"):
                 buffer.buffer.write(bytes([byte]) * size, buffer.offset)
-                self._check(f"filling {size} bytes")
 
     def enqueue(self, commands: Sequence[Command]) -> None:
-        with self._current:
+        with self._doing("launching the kernels"):
             # These must see what was written before, such as inputs.
             self._gl.memory_barrier(moderngl.ALL_BARRIER_BITS)
             try:
@@ -184,7 +187,6 @@ class OpenGLDevice(Device):
                 raise DeviceError(
                     "a buffer or texture of moderngl was released while it was bound; bind another"
                 ) from error
-            self._check("launching the kernels")
 
     def _run(self, command: Command) -> None:
         if command.barrier:
@@ -195,31 +197,27 @@ class OpenGLDevice(Device):
 
     def download(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:
-            with self._current:
+            with self._doing("copying an output"):
                 self._gl.memory_barrier(moderngl.BUFFER_UPDATE_BARRIER_BIT)
                 buffer.buffer.read_into(array, array.nbytes, buffer.offset + offset)
-                self._check("copying an output")
 
     def wait_for(self, events: Sequence[Any]) -> None:
-        with self._current:
+        with self._doing("waiting for fences"):
             self._fences.wait_for(events)
-            self._check("waiting for fences")
 
     def mark(self) -> Fence:
-        with self._current:
+        with self._doing("marking the end of a run"):
             fence = self._fences.make()
-            self._check("marking the end of a run")
         return fence
 
     def finish(self) -> None:
-        with self._current:
+        with self._doing("running the kernels"):
             self._gl.finish()
-            self._check("running the kernels")
 
     def profile(self, commands: Sequence[Command]) -> list[float]:
         """Wall-clock time from launch to completion: OpenGL ES 3.1 has no timer queries."""
         times = []
-        with self._current:
+        with self._doing("timing the kernels"):
             self._gl.memory_barrier(moderngl.ALL_BARRIER_BITS)
             self._gl.finish()
             for command in commands:
@@ -227,7 +225,6 @@ class OpenGLDevice(Device):
                 self._run(command)
                 self._gl.finish()
                 times.append(perf_counter() - start)
-            self._check("timing the kernels")
         return times
 
     def release(self) -> None:

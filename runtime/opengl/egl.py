@@ -280,6 +280,14 @@ class Context:
 
     load_opengl_function = load  # The name by which moderngl calls it.
 
+    @classmethod
+    def function(cls, name: str, *types: Any) -> Callable[..., Any]:
+        """An OpenGL function of this result and these parameters (DeviceError)."""
+        address = cls.load(name)
+        if not address:
+            raise DeviceError(f"the OpenGL driver lacks the function {name}; update it")
+        return ctypes.CFUNCTYPE(*types)(address)
+
     def release(self) -> None:
         """Destroy the context, unless that has been done."""
         if self._handle is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from ctypes import CFUNCTYPE, c_ubyte, c_uint, c_uint64, c_void_p
+from ctypes import c_ubyte, c_uint, c_uint64, c_void_p
 from typing import Any
 
 from ..errors import DeviceError, InputError
@@ -33,11 +33,9 @@ _PAUSE = 1e-4  # Seconds between two looks at a fence.
 
 class Fences:
     def __init__(self, context: Context) -> None:
-        """The context must be current."""
+        """The context must be current (DeviceError)."""
         self.context = context
-        self.gl = {
-            name: CFUNCTYPE(*types)(context.load(name)) for name, types in _SIGNATURES.items()
-        }
+        self.gl = {name: context.function(name, *types) for name, types in _SIGNATURES.items()}
 
     def make(self) -> Fence:
         """A fence after everything that was given to the context, which must be current."""

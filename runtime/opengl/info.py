@@ -15,7 +15,7 @@ _VENDOR, _RENDERER, _VERSION = 0x1F00, 0x1F01, 0x1F02
 
 
 def describe(context: Context) -> DeviceInfo:
-    """The device of a context, which must be current."""
+    """The device of a context, which must be current (DeviceError)."""
     vendor, renderer, version = _texts(context)
     software = any(word in renderer.lower() for word in _SOFTWARE)
     return DeviceInfo(
@@ -45,8 +45,7 @@ def _driver(version: str) -> str:
 
 def _texts(context: Context) -> tuple[str, str, str]:
     """Vendor, renderer and version."""
-    address = context.load("glGetString")
-    read = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_uint)(address)
+    read = context.function("glGetString", ctypes.c_char_p, ctypes.c_uint)
     texts = [
         (read(name) or b"").decode(errors="replace") for name in (_VENDOR, _RENDERER, _VERSION)
     ]
@@ -66,8 +65,8 @@ _MAX_WORK_GROUP_COUNT, _MAX_WORK_GROUP_SIZE = 0x91BE, 0x91BF
 def read_limits(context: Context) -> Limits:
     """The limits of the device of a context, which must be current."""
     kinds = (ctypes.c_uint, ctypes.POINTER(ctypes.c_int64))
-    single = ctypes.CFUNCTYPE(None, *kinds)(context.load("glGetInteger64v"))
-    indexed = ctypes.CFUNCTYPE(None, ctypes.c_uint, *kinds)(context.load("glGetInteger64i_v"))
+    single = context.function("glGetInteger64v", None, *kinds)
+    indexed = context.function("glGetInteger64i_v", None, ctypes.c_uint, *kinds)
 
     def integer(name: int) -> int:
         value = ctypes.c_int64()

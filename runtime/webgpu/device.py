@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -211,7 +211,8 @@ def _destroy(buffers: Sequence[Any]) -> None:
     """Give the memory of buffers back at once."""
     if not DRIVER_PROCESS.lost:
         for buffer in buffers:
-            buffer.destroy()
+            with suppress(wgpu.GPUError):
+                buffer.destroy()
 
 
 def _log(error: Exception) -> str:

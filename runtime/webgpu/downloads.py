@@ -41,12 +41,15 @@ class Download:
         self.mapping = self._staging.map_async("READ_NOSYNC")
 
     def finish(self) -> None:
+        """Wait for the copies. After an error or Ctrl-C, to be called again."""
         self.mapping.sync_wait()
         content = np.frombuffer(self._staging.read_mapped(copy=False), np.uint8)
         for copy, place in self._placed:
             target = copy.array.reshape(-1).view(np.uint8)
             target[:] = content[place : place + target.size]
         del content  # it would keep the memory mapped
+
+    def release(self) -> None:
         self._staging.destroy()
 
 
@@ -76,4 +79,6 @@ class Downloads:
     def wait(self) -> None:
         with self._lock, driver_call(self._name, "running the kernels"):
             while self._copies:
-                self._copies.pop(0).finish()
+                # Whoever waits again after an error must not take it for done.
+                self._copies[0].finish()
+                self._copies.pop(0).release()

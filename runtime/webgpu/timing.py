@@ -31,7 +31,9 @@ def seconds_of(device: Any, commands: Sequence[Dispatch | TextureCopy]) -> list[
         if stamped:
             encoder.resolve_query_set(queries, 0, 2, copied, 0)
         device.queue.submit([encoder.finish()])
-        Download(device, [Copy(copied, 0, times)]).finish()
+        download = Download(device, [Copy(copied, 0, times)])
+        download.finish()
+        download.release()
         if stamped:
             found.append(float(times[1] - times[0]) * nanoseconds * 1e-9)
         else:

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from plans import Parts, chain
+from plans import Parts, chain, chain_result, pair
 
 from tflgpu.runtime import DeviceError, PlanError, load
 
@@ -45,3 +46,48 @@ def test_memory_that_is_not_there(tmp_path: Path, opengl_device: str) -> None:
     parts = chain(target="glsl").replacing(arena_size=1 << 40)
     with pytest.raises(DeviceError, match=f"GL_OUT_OF_MEMORY while allocating {1 << 40} bytes"):
         load(parts.write(tmp_path), device=opengl_device)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "doing"),
+    [
+        ("Context", "buffer", "allocating 52 bytes"),
+        ("Buffer", "write", "copying an input"),
+        ("Buffer", "read_into", "copying an output"),
+    ],
+)
+def test_what_moderngl_refuses(
+    tmp_path: Path,
+    opengl_device: str,
+    kind: str,
+    name: str,
+    doing: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As it does where a driver has no memory left or has lost the context."""
+    moderngl = pytest.importorskip("moderngl")
+
+    def refuses(*_: object, **__: object) -> None:
+        raise moderngl.Error("cannot map the buffer")
+
+    with load(chain(target="glsl").write(tmp_path), device=opengl_device) as session:
+        a, b = pair()
+        with monkeypatch.context() as patch:
+            patch.setattr(getattr(moderngl, kind), name, refuses)
+            with pytest.raises(DeviceError, match=f"cannot map the buffer while {doing}"):
+                session.run([a, b]) if kind == "Buffer" else session.bind([a, b])
+        np.testing.assert_allclose(session.run([a, b])["y"], chain_result(a, b), 1e-5, 1e-5)
+
+
+def test_a_function_that_the_driver_lacks(
+    tmp_path: Path, opengl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a device is passed over."""
+    from tflgpu.runtime.opengl.egl import Context
+
+    folder = chain(target="glsl").write(tmp_path)
+    with load(folder, device=opengl_device) as session:
+        session.run(pair())
+    monkeypatch.setattr(Context, "load", lambda name: 0)
+    with pytest.raises(DeviceError, match=r"there is no OpenGL device; OpenGL ES 3\.1"):
+        load(folder, device=opengl_device)

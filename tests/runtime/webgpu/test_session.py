@@ -53,6 +53,27 @@ def test_a_lost_device(folder: Path, webgpu_device: str) -> None:
     check(folder, webgpu_device)
 
 
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_waiting_again_after_an_error(
+    folder: Path, webgpu_device: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run is not taken for done before its results are there."""
+    import wgpu
+
+    def fails(_: Any) -> None:
+        raise error("interrupted")
+
+    (a, b), y = pair(2), np.zeros(LENGTH, np.float32)
+    with load(folder, device=webgpu_device) as session, session.bind([a, b], {"y": y}) as bound:
+        run = bound.submit()
+        with monkeypatch.context() as patch:
+            patch.setattr(wgpu.GPUPromise, "sync_wait", fails)
+            with pytest.raises((DeviceError, KeyboardInterrupt), match="interrupted"):
+                run.wait()
+        run.wait()
+    np.testing.assert_allclose(y, chain_result(a, b), 1e-5, 1e-5)
+
+
 def test_an_idle_device_is_not_waited_for(
     folder: Path, webgpu_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
