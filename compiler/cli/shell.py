@@ -89,9 +89,14 @@ class Command(click.Command):
         except TflgpuError as error:
             raise Failure(str(error)) from error
         except OSError as error:
-            # Only errors on stdout name no file; click handles a closed pipe.
+            # Only those of stdout and of the current folder name no file; click handles a closed
+            # pipe.
             if error.filename is not None or error.errno == errno.EPIPE:
                 raise
+            if error.errno == errno.ENOENT:
+                raise Failure(
+                    "the current folder no longer exists; change to another, or give whole paths"
+                ) from error
             # What is still to be written would fail again at the end of the process.
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
             raise Failure(f"cannot write the output: {error.strerror}") from error

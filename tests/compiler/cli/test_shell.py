@@ -78,6 +78,18 @@ def test_streams_that_are_full_or_closed(tmp_path: Path) -> None:
     assert (closed.returncode, closed.stderr) == (0, "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps the folders that are in use")
+def test_a_current_folder_that_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gone").mkdir()
+    os.chdir("gone")
+    (tmp_path / "gone").rmdir()
+    command = ("compile", DIGITS_MODEL, "--device", PROFILE, "-o")
+    said = "error: the current folder no longer exists; change to another, or give whole paths\n"
+    assert invoke(*command, "cache", code=1).stderr.endswith(said)
+    invoke(*command, tmp_path / "cache")
+
+
 def test_names_that_stdout_cannot_spell(tmp_path: Path) -> None:
     model = tmp_path / "数字.tflite"
     model.write_bytes(DIGITS_MODEL.read_bytes())
