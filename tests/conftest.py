@@ -124,9 +124,9 @@ def repeats(item: pytest.Item) -> bool:
     """Whether a test of the compiler runs on OpenCL's first device, too; not of every third."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     device = str(params.get("opencl_device"))
-    for reached in (params.get("attached"), params.get("way")):
-        if isinstance(reached, (Attached, Way)) and reached.target == "opencl":
-            device = reached.device
+    for given in (params.get("attached"), params.get("way")):
+        if isinstance(given, (Attached, Way)) and given.target == "opencl":
+            device = given.device
     if device not in opencl_devices()[1:] or item.get_closest_marker("shared"):
         return False
     return item.path.is_relative_to(TESTS / "compiler") and number(item, short_name(device)) % 3 > 0

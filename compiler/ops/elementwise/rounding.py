@@ -16,7 +16,9 @@ or, where the integers are multiplied as they are, -128 to 127,
     i = tflgpu.round_rows(x, s, z)                     x * s + z, rounded
     q = tflgpu.less_zero(sums of products, z, w)       less z times w, the sums of the weights
 
-or, as LiteRT's own kernels compute it, with the step of a row, 1 / s, and halves away from zero.
+with tflgpu.less_products in place of the last one where blocks of weights have scales.
+
+Or, as LiteRT's own kernels compute it, with the step of a row, 1 / s, and halves away from zero.
 """
 
 from collections.abc import Sequence
@@ -179,6 +181,7 @@ ROW_ROUNDING = {
     "tflgpu.less_zero": Elementwise(
         lambda f, a, b, c: f.to_float(f.to_int(a) - f.to_int(b) * f.to_int(c))
     ),
+    "tflgpu.less_products": Elementwise(lambda f, a, b, c: a - b * c),
     "tflgpu.quantize_rows_away": Elementwise(
         lambda f, a, b, c: f.clamp(f.round_away(a * b) + c, -128.0, 127.0) - c
     ),

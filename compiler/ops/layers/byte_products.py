@@ -11,6 +11,9 @@ take 128 from each byte first, as few of them multiply bytes without a sign by b
 
 Weights of 4 bits are multiplied as the upper halves of bytes, so that all sums are 16 times as
 large, which changes no bit of the floats that they become.
+
+If blocks of weights have scales, the sum of each block is multiplied by its scale, and these
+products, as the bias, are floats.
 """
 
 from math import prod
@@ -21,10 +24,18 @@ from ...ir import Array, Op, Tensor
 from ...target import Target
 from ..base.choose_tile import TileLimits, choose_tile
 from ..base.images import flattens, one_column
-from ..base.launch import Launch
+from ..base.launch import Constant, Launch
 from ..base.tile import Area, TileShape
 from ..base.window import Window
-from .weights import bias_slices, in_blocks, layers_of, ohwi
+from .weights import (
+    bias_slices,
+    in_blocks,
+    in_slices,
+    layers_of,
+    ohwi,
+    pack_weights,
+    scaled_totals,
+)
 
 WORD = 4  # Products of bytes that are added at once.
 SIGNED = 128  # What is taken from a byte to give it a sign.
@@ -33,8 +44,10 @@ NIBBLE = 16  # What integers of 4 bits are multiplied by as the upper halves of 
 MOST_PRODUCTS = 1 << 15
 
 
-def multiplies_bytes(op: Op, target: Target) -> str | None:
+def multiplies_bytes(op: Op, target: Target, inputs: int = 3) -> str | None:
     """Why a layer with OHWI or [outputs, inputs] weights cannot be computed so; None if it can.
+
+    One with more `inputs` has a gate.
 
     Its weights and bias must be whole numbers, which `exact` says, and its image must be stored as
     bytes. A layer whose sums may pass 2^24 has an attribute `least`, the least number of its image,
@@ -45,7 +58,7 @@ def multiplies_bytes(op: Op, target: Target) -> str | None:
     image, weights = op.operand(0), op.operand(1)
     if not op.attrs.get("exact") or not (_of_bytes(image) or "least" in op.attrs):
         return "its image is not stored as bytes"
-    if len(op.inputs) > 3 or image.shape[-1] != weights.shape[-1]:
+    if len(op.inputs) > inputs or image.shape[-1] != weights.shape[-1]:
         return "it has a gate, or groups of channels"
     if len(op.output.shape) > 4 or len(image.shape) > 4:
         return "rank is above 4"
@@ -75,31 +88,47 @@ def sums_fit(weights: Array) -> bool:
 
 
 def byte_products(
-    op: Op, target: Target, window: Window | None, wanted: TileShape | None
+    op: Op,
+    target: Target,
+    window: Window | None,
+    wanted: TileShape | None,
+    scales: Array | None = None,
 ) -> Launch:
-    """The launch for a layer; without a window it multiplies single pixels."""
+    """The launch for a layer; without a window it multiplies single pixels.
+
+    Only such a layer may have `scales` of the blocks of its weights, [outputs, blocks].
+    """
     weights = op.constant(1)
     matrix = ohwi(weights)
     offset, halved = _offset(matrix), window is None and _fits_nibbles(op)
     factor = NIBBLE if halved else 1
     flat = one_column(op) or (window is None and flattens(op))
     area = Area.of(op, target, flat, sums=layers_of(op))
-    tile = choose_tile(area, target, wanted, limits=_limits(target, sums_bytes=bool(offset)))
+    limits = _limits(target, sums_bytes=bool(offset), twice=scales is not None)
+    tile = choose_tile(area, target, wanted, limits=limits)
     sums = area.sums * tile.slices
     matrix = in_blocks(matrix, op, tile, target)[:]
     matrix = factor * matrix if halved else matrix
-    biases = factor * bias_slices(op, op.output.shape[-1], target, tile.slices)
     image, signed = op.operand(0), not target.on_processor
     whole = image.whole if _of_bytes(image) else None
     least = whole.base if whole else op.attrs["least"]
     base = least + SIGNED if signed else least
+    constants: dict[str, Constant] = {}
+    if scales is None:
+        biases = factor * bias_slices(op, op.output.shape[-1], target, tile.slices)
+        constants["bias"] = _bias(biases, matrix, base)
+    else:
+        totals = base * scaled_totals(weights, scales)
+        each = in_blocks(ohwi(scales / np.float32(factor)), op, tile, target)
+        constants["bias"] = in_slices(totals, op, target, tile.slices)
+        constants["scales"] = pack_weights(each, sums, target)
     return Launch.of(
         op,
         "conv/conv_bytes.jinja",
         area.grid(tile),
         reads={"x": image},
         constants={
-            "bias": _bias(biases, matrix, base),
+            **constants,
             "weights": _packed(matrix, offset, sums, target.lanes, halved),
         },
         variables={
@@ -107,6 +136,7 @@ def byte_products(
             "blocks": area.blocks(tile),
             "window": window,
             "inputs": weights.shape[-1],
+            "block": weights.shape[-1] // (1 if scales is None else scales.shape[1]),
             "offset": offset,
             "factor": factor,
             "signed": signed,
@@ -119,12 +149,15 @@ def byte_products(
     )
 
 
-def _limits(target: Target, sums_bytes: bool) -> TileLimits:
+def _limits(target: Target, sums_bytes: bool, twice: bool) -> TileLimits:
     """Those of tiles whose weights are bytes; the sums of the image's bytes take a slice's place.
 
     On processors weights take a quarter of the memory of floats, so that more slices are at hand.
+    If all sums are held `twice`, as those of a block and of all, there are half as many.
     """
     limits = TileLimits.of(target)
+    if twice:
+        limits = TileLimits(max(limits.accumulators // 2, 1), limits.slices)
     slices = 2 * limits.slices if target.on_processor else limits.slices
     if not sums_bytes:
         return TileLimits(limits.accumulators, slices)

@@ -116,16 +116,27 @@ def in_blocks(values: Array, op: Op, tile: Tile, target: Target) -> Weights:
 
 
 def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position: int = 2) -> Array:
-    """The biases of an operator of one or several layers of `channels` channels, [slice][lane].
-
-    Each layer's are padded to whole blocks of `blocks` slices; zeros if absent.
-    """
-    layers = layers_of(op)
-    biases = np.zeros(layers * channels, np.float32)
+    """The biases of an operator of one or several layers of `channels` channels, as `in_slices`
+    has them; zeros if absent."""
+    biases = np.zeros(layers_of(op) * channels, np.float32)
     if op.input(position) is not None:
         biases[:] = op.constant(position).reshape(-1)
-    joined = JoinedLayers(biases, layers, blocks * target.lanes)
+    return in_slices(biases, op, target, blocks)
+
+
+def in_slices(channels: Array, op: Op, target: Target, blocks: int = 1) -> Array:
+    """A number for each output channel of the layers of an operator, [slice][lane].
+
+    Each layer's are padded to whole blocks of `blocks` slices.
+    """
+    joined = JoinedLayers(channels, layers_of(op), blocks * target.lanes)
     return joined[:].reshape(-1, target.lanes)
+
+
+def scaled_totals(weights: Array, scales: Array) -> Array:
+    """The sums of weights [outputs, inputs] times scales [outputs, blocks], float64 [outputs]."""
+    blocks = weights.reshape(*scales.shape, -1).sum(-1, dtype=np.float64)
+    return np.asarray((blocks * scales).sum(-1))
 
 
 def pack_weights(weights: Weights, blocks: int, target: Target) -> PackedWeights:

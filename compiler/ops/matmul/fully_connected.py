@@ -4,8 +4,8 @@ tflgpu.fully_connected_blocks has weights whose blocks of inputs have a scale ea
 
     y = tflgpu.fully_connected_blocks(x, w, scales)    w[outputs, inputs], scales[outputs, blocks]
 
-Its weights are whole numbers, so that they stay packed; kernels multiply them by the scales. Blocks
-are whole slices of inputs.
+Its weights are whole numbers, so that they stay packed; kernels multiply them by the scales, or
+those that multiply bytes the sums of a block. Blocks are whole slices of inputs.
 """
 
 from collections.abc import Callable
@@ -178,7 +178,7 @@ def _build_shared(op: Op, target: Target, wanted: TileShape | None) -> Launch:
 
 
 def _bytes(op: Op, target: Target) -> str | None:
-    return _rows(op, target) or multiplies_bytes(op, target)
+    return _rows(op, target) or multiplies_bytes(op, target, len(op.inputs))
 
 
 def _rows_of_bytes(op: Op, target: Target) -> str | None:
@@ -186,7 +186,7 @@ def _rows_of_bytes(op: Op, target: Target) -> str | None:
 
 
 def _build_bytes(op: Op, target: Target, wanted: TileShape | None) -> Launch:
-    return byte_products(op, target, None, wanted)
+    return byte_products(op, target, None, wanted, op.constant(3) if _has_scales(op) else None)
 
 
 IMPLEMENTATIONS = (
@@ -219,6 +219,8 @@ define(
     OF_BLOCKS,
     infer,
     (
+        TiledImplementation("conv_bytes", _build_bytes, _bytes),
+        TiledImplementation("conv_bytes_from_linear", _build_bytes, _rows_of_bytes, reads=LINEAR),
         Implementation("split_sums", build_split, of_a_vector),
         Implementation("split_sums_from_linear", build_split, of_a_vector, reads=LINEAR),
         TiledImplementation("conv_1x1", build, in_rows),

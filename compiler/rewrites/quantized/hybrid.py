@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Op, Tensor
+from ...ir import Array, Op, Tensor
 from ...ops.base.window import Window
 from ...ops.elementwise.cast import rounded_to_bfloat16
 from ...ops.layers.byte_products import sums_fit
+from ...ops.layers.weights import scaled_totals
 from ...ops.matmul.fully_connected import OF_BLOCKS
 from ...ops.reduce.extremes import ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, scales_of_blocks
@@ -25,7 +26,7 @@ PART = 1 << 24  # Bytes of weights whose sums are taken at once, which needs a c
 def hybrid(here: Lowering) -> Tensor:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale.
 
-    Weights that have a scale for each block are multiplied by it before; these sums are of floats.
+    The sum of a block of weights that has a scale is multiplied by it before; all these are floats.
     """
     op = here.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
@@ -174,26 +175,41 @@ def _by_own_kernel(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor 
 
 
 def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Sums of products with weights that are multiplied by the scales of their blocks before.
+    """Sums of products with weights, or of the products of a block of them, times its scale.
 
     Blocks of other sizes than XNNPACK takes are left to LiteRT's own kernel, which rounds no
     scales, and quantizes rows as _by_own_kernel does.
     """
     blocks = weights.blocks
     assert blocks is not None and weights.data is not None
-    scales = scales_of_blocks(here, weights)
+    scales, centered = scales_of_blocks(here, weights), here.centered(weights)
     if blocks.size % XNNPACK_BLOCK:
         check_own_kernel(here, weights)
         integers, step = rows_away(here, image, [len(image.shape) - 1])
         scale = here.add("DIV", here.constant(1), step)
     else:
         scales = rounded_to_bfloat16(scales)
+        if _multiplies_bytes(here, image, centered):
+            return _of_bytes(here, image, centered, scales)
         integers, scale = by_rows(here, image, [len(image.shape) - 1])
     if blocks.size % here.target.lanes:
         matrix = here.constant(weights.data * np.repeat(scales, blocks.size, -1))
         return here.add(here.op.name, integers, matrix, None, **here.unfused), scale
-    operands = integers, here.centered(weights), None, here.constant(scales)
+    operands = integers, centered, None, here.constant(scales)
     return here.add(OF_BLOCKS, *operands, **here.unfused, exact=True), scale
+
+
+def _of_bytes(
+    here: Lowering, image: Tensor, weights: Tensor, scales: Array
+) -> tuple[Tensor, Tensor]:
+    """The same where the device multiplies bytes, which what zero points come to is taken from."""
+    assert weights.data is not None
+    scale, zero = of_lines(here, ROW_SCALES, image, [len(image.shape) - 1])
+    integers = here.add("tflgpu.round_rows", image, scale, zero)
+    operands = integers, weights, None, here.constant(scales)
+    sums = here.add(OF_BLOCKS, *operands, **here.unfused, exact=True, least=-128)
+    totals = here.constant(scaled_totals(weights.data, scales))
+    return here.add("tflgpu.less_products", sums, zero, totals), scale
 
 
 def hybrid_transposed(here: Lowering) -> Tensor:

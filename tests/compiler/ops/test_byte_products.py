@@ -9,8 +9,9 @@ import pytest
 from agreement import assert_litert, run
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
+from cases.quantized_weights import in_blocks
 from devices import need_lanes, need_programs, only_instructions
-from graphs import Model, model, quantized, xq
+from graphs import Model, call, model, quantized, w, x, xq
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.devices import profile
@@ -164,6 +165,36 @@ def test_bits_of_kernels_in_wgsl_are_those_of_litert(
     launched = (compiled.plan.kernels[each.kernel].file for each in compiled.plan.dispatches)
     assert sum("dot4I8Packed" in compiled.sources[file] for file in launched) == LAYERS
     exact(compiled, made, webgpu_device, tmp_path)
+
+
+def of_blocks() -> Model:
+    """Layers of a single row and of some, whose weights have a scale for each block of inputs."""
+    return model(
+        {
+            f"{rows} rows in blocks of {size}": call(
+                "FULLY_CONNECTED", x(rows, 192), in_blocks((37, 192), size), w(37)
+            )
+            for rows in (1, 7)
+            for size in (32, 64)
+        }
+    )
+
+
+def of_blocks_agree(compiled: CompiledModel, made: Model, device: str, folder: Path) -> None:
+    launched = [compiled.plan.kernels[each.kernel].file for each in compiled.plan.dispatches]
+    assert sum("_bytes" in file for file in launched) == 4
+    assert_litert(run(compiled, device, folder, made.inputs), made, 1e-6, kernels="XNNPACK")
+
+
+@pytest.mark.parametrize("device", [WIDE, NARROW, "cpu_arm_bytes", "intel_xe"])
+def test_sums_of_blocks_add_up_in_floats(device: str, driver: str, tmp_path: Path) -> None:
+    made = of_blocks()
+    of_blocks_agree(built(made, device), made, driver, tmp_path)
+
+
+def test_sums_of_blocks_in_wgsl(tmp_path: Path, webgpu_device: str) -> None:
+    made = of_blocks()
+    of_blocks_agree(built(made, "nvidia", "wgsl"), made, webgpu_device, tmp_path)
 
 
 def test_glsl_es_and_older_gpus_have_kernels_of_floats() -> None:
