@@ -66,20 +66,21 @@ def built(made: Model, device: str = WIDE, target: TargetName = "opencl") -> Com
     return pipeline.build(made.content, Options(device=device, target=target, fallback="none"))
 
 
-@pytest.mark.parametrize(
-    ("device", "instruction"),
-    [
-        (WIDE, "avx512_vnni"),
-        (WIDE, "avx512bw"),
-        (WIDE, ""),
-        (NARROW, "avx_vnni"),
-        (NARROW, "avx2"),
-        ("cpu_arm_bytes", "asimddp"),
-        ("intel_xe", ""),
-    ],
+# Each instruction multiplies bytes of one kind by those of the other at the ends of their ranges.
+INSTRUCTIONS = (
+    *((WIDE, "avx512_vnni"), (WIDE, "avx512bw"), (WIDE, ""), (NARROW, "avx_vnni")),
+    *((NARROW, "avx2"), ("cpu_arm_bytes", "asimddp"), ("intel_xe", "")),
 )
+ENDS = (("int8", -128), ("int8", 127), ("uint8", 126), ("uint8", 131))
+
+
 @pytest.mark.parametrize(
-    ("dtype", "zero"), [("int8", -128), ("int8", 127), ("uint8", 126), ("uint8", 131)]
+    ("device", "instruction", "dtype", "zero"),
+    [
+        (*each, *end)
+        for i, each in enumerate(INSTRUCTIONS)
+        for end in (ENDS if each in INSTRUCTIONS[::4] else ENDS[i % 2 :: 2])
+    ],
 )
 def test_bits_are_those_of_litert(
     dtype: str,
