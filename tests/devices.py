@@ -182,13 +182,15 @@ def ways() -> list[Way]:
     return rows
 
 
-def by_turns(kinds: Iterable[str]) -> pytest.MarkDecorator:
-    """Parametrizes a test by `kind` and `way`: wide slices run each kind, the others in turns."""
+def by_turns(kinds: Iterable[str], every: int = 1) -> pytest.MarkDecorator:
+    """Parametrizes a test by `kind` and `way`: wide slices run each kind, the others in turns, of
+    `every` so many kinds one."""
     first, *others = ways()
     rows = [
         pytest.param(kind, way, id=f"{way}-{kind}", marks=pytest.mark.shared)
         for i, kind in enumerate(kinds)
-        for way in (first, others[i % len(others)])
+        for way in (first, *others)
+        if way is first or i % (len(others) * every) == others.index(way) * every
     ]
     return pytest.mark.parametrize(("kind", "way"), rows, indirect=["way"])
 

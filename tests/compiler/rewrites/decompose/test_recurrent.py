@@ -214,7 +214,8 @@ def test_a_state_that_is_also_an_output(way: Way, tmp_path: Path) -> None:
                 assert difference(found[name], wanted) is None
 
 
-@by_turns(MODELS)
+# They become operators that run in every language.
+@by_turns(MODELS, 3)
 def test_runs_agree_with_litert(kind: str, way: Way, tmp_path: Path) -> None:
     content = MODELS[kind]()
     reference = Reference(content)
