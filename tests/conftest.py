@@ -121,7 +121,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def repeats(item: pytest.Item) -> bool:
-    """Whether a test of the compiler runs on OpenCL's first device, too; not of every third."""
+    """Whether a test of what the host does runs on OpenCL's first device, too; not of every third.
+
+    Those are of the compiler, and of the runtime but for its folders, which are about devices.
+    """
     params = item.callspec.params if hasattr(item, "callspec") else {}
     device = str(params.get("opencl_device"))
     for given in (params.get("attached"), params.get("way")):
@@ -129,7 +132,8 @@ def repeats(item: pytest.Item) -> bool:
             device = given.device
     if device not in opencl_devices()[1:] or item.get_closest_marker("shared"):
         return False
-    return item.path.is_relative_to(TESTS / "compiler") and number(item, short_name(device)) % 3 > 0
+    on_host = item.path.is_relative_to(TESTS / "compiler") or item.path.parent == TESTS / "runtime"
+    return on_host and number(item, short_name(device)) % 3 > 0
 
 
 def number(item: pytest.Item, *without: str) -> int:

@@ -4,10 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from devices import Attached
 from paths import TESTS
 from plans import chain
 from platforms import linux
+
+pytestmark = pytest.mark.shared
 
 SECONDS_TO_END = 60
 

@@ -27,6 +27,8 @@ from tflgpu.runtime import DeviceError, PlanError, load
 from tflgpu.runtime.cache.binaries import BINARIES
 from tflgpu.runtime.startup import Startup
 
+pytestmark = pytest.mark.shared
+
 SECONDS_TO_END = 60
 CYCLES = 500
 GROWTH = 8192  # Bytes a session may leave behind in the driver, on average.

@@ -99,6 +99,7 @@ def test_a_sliced_tensor_is_read_in_its_own_shape(
         np.testing.assert_array_equal(session.read("t"), expected.reshape(shape))
 
 
+@pytest.mark.shared
 def test_profile_times_every_dispatch(session: Session) -> None:
     a, b = pair()
     times = session.profile({"a": a, "b": b})
@@ -107,6 +108,7 @@ def test_profile_times_every_dispatch(session: Session) -> None:
     np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.shared
 def test_poison_fills_what_kernels_do_not_write(session: Session) -> None:
     session.run(pair())
     session.poison()

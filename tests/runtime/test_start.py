@@ -16,6 +16,8 @@ from tflgpu.runtime.cache.variant import Weights
 from tflgpu.runtime.launch.device import Device
 from tflgpu.runtime.opencl.device import OpenCLDevice
 
+pytestmark = pytest.mark.shared
+
 
 def test_newest_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
     def write(parts: Parts, name: str, age: int) -> None:

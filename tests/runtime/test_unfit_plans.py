@@ -12,6 +12,8 @@ from tflgpu.runtime import BuildError, DeviceError, PlanError, load
 from tflgpu.runtime.opencl import find
 from tflgpu.runtime.plan.records import Dispatch, Region, TensorInfo
 
+pytestmark = pytest.mark.shared
+
 
 def test_a_misaligned_plan_is_refused(tmp_path: Path, attached: Attached) -> None:
     message = (
