@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ....runtime.plan.storage import WORD
 from ...ir import Array, Op, Shape, Tensor
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
@@ -34,9 +35,12 @@ GROUP = 64
 MASKED = 5  # Buffers of a kernel with a mask: one for each operand, and one for the result.
 # Most channels of a head: a work-item holds those of its queries and of their results.
 LONGEST = 256
-# Most slices of a query and its result where each is of one work-item of a processor, which holds
-# them in registers: with 32 of them, products of matrices took 0.5 to 0.9 of the time.
+# Most slices of a query and its result that a work-item of a processor holds in registers, where it
+# computes one: with 32 of them, products of matrices took 0.5 to 0.9 of the time.
 HELD = 16
+# Most bytes of the queries and results of a work-item of a processor, which its first cache holds
+# beside blocks of keys: with 32 KB of them, products of matrices took 0.7 to 1 of the time.
+HELD_BYTES = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ def unsuited(
             return "few queries need heads of whole slices"
         held = (q.depth + v.depth) // target.lanes
         return None if held <= HELD else f"few queries of {held} slices do not stay in registers"
+    if _in_vectors(target) and WORD * (q.depth + v.depth) * target.lanes > HELD_BYTES:
+        return f"queries of {q.depth} and results of {v.depth} channels do not stay in the cache"
     parts = [x for x in (q, k, v) if not x.outer and x.depth % target.lanes and x.count > 1]
     if parts or (joined and v.depth % target.lanes and q.count > 1):
         return "heads are not whole slices of channels"

@@ -112,12 +112,17 @@ def test_columns_become_rows_for_many_scores_alone() -> None:
     )
 
 
-def test_a_single_query_of_long_heads_on_a_processor() -> None:
-    value = attention(x(2, 1, 128), x(2, 9, 128), x(2, 9, 144))
+@pytest.mark.parametrize(
+    ("queries", "reason"),
+    [
+        (1, "few queries of 17 slices do not stay in registers"),
+        (9, "queries of 128 and results of 144 channels do not stay in the cache"),
+    ],
+)
+def test_long_heads_on_a_processor(queries: int, reason: str) -> None:
+    value = attention(x(2, queries, 128), x(2, 9, 128), x(2, 9, 144))
     _, events = rewritten(value, recognize_attention, device="cpu_avx512")
-    assert [event.reason for event in events] == [
-        "few queries of 17 slices do not stay in registers"
-    ]
+    assert [event.reason for event in events] == [reason]
 
 
 def test_a_mask_is_a_buffer_of_its_own() -> None:
