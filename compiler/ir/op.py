@@ -112,11 +112,12 @@ class Op:
     def constant(self, position: int) -> Array:
         """The content of the input at `position` (UnsupportedError if it is not a constant)."""
         tensor = self.operand(position)
-        if tensor.data is None:
+        content = tensor.data
+        if content is None:
             reason = f"input {position} ({tensor.name}) is computed while the model runs"
             advice = "it must be a constant; convert the model with fixed shapes"
             raise self.unsupported(reason, advice)
-        return tensor.data
+        return content
 
     def number(self, position: int) -> Any:
         """An input's first number (UnsupportedError if it is no constant, ModelError if empty)."""

@@ -150,13 +150,14 @@ def dequantized(tensor: Tensor) -> Array | None:
     None for a tensor that is not a constant, not of integers, or not quantized. ModelError if its
     blocks do not fit its shape.
     """
+    if tensor.blocks is None and tensor.quantization is None:
+        return None
     values = tensor.data
     if values is None or values.dtype.kind not in "iu":
         return None
     if tensor.blocks is not None:
         return _from_blocks(tensor, values)
-    if tensor.quantization is None:
-        return None
+    assert tensor.quantization is not None
     scale = np.asarray(tensor.quantization.scale, np.float32)
     zero = np.asarray(tensor.quantization.zero_point, np.float32)
     if scale.size > 1:

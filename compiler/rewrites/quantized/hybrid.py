@@ -79,15 +79,19 @@ def left_by_xnnpack(here: Lowering) -> bool:
 
 def _multiplies_bytes(here: Lowering, image: Tensor, weights: Tensor) -> bool:
     """Whether the device multiplies the bytes of a layer, of whatever sums 32 bits hold."""
-    assert weights.data is not None
     whole = len(image.shape) <= 4 and image.shape[-1] == weights.shape[-1]
-    return whole and here.target.byte_products and sums_fit(weights.data)
+    if not whole or not here.target.byte_products:
+        return False
+    values = weights.data
+    assert values is not None
+    return sums_fit(values)
 
 
 def _fit(weights: Tensor) -> bool:
     """Whether float32 holds sums of products with bytes exactly, and those of a zero point."""
-    assert weights.data is not None
-    rows = weights.data.reshape(len(weights.data), -1)
+    values = weights.data
+    assert values is not None
+    rows = values.reshape(len(values), -1)
     parts = np.array_split(rows, max(rows.nbytes // PART, 1))
     sums = (np.abs(part).sum(1, dtype=np.float64).max(initial=0) for part in parts)
     return float(max(sums)) * 128 <= EXACT
@@ -129,10 +133,11 @@ def _sums_less_zero(
     here: Lowering, integers: Tensor, zero: Tensor, weights: Tensor, **others: Any
 ) -> Tensor:
     """Sums of products of bytes, as wide as they must be, less what zero points come to in them."""
-    assert weights.data is not None
+    values = weights.data
+    assert values is not None
     wide = {} if _fit(weights) else {"least": -128}
     sums = _sums(here, integers, weights, **others, **wide)
-    totals = weights.data.reshape(len(weights.data), -1).sum(1)
+    totals = values.reshape(len(values), -1).sum(1)
     return here.add("tflgpu.less_zero", sums, zero, here.constant(totals))
 
 
@@ -181,7 +186,7 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
     scales, and quantizes rows as _by_own_kernel does.
     """
     blocks = weights.blocks
-    assert blocks is not None and weights.data is not None
+    assert blocks is not None
     scales, centered = scales_of_blocks(here, weights), here.centered(weights)
     if blocks.size % XNNPACK_BLOCK:
         check_own_kernel(here, weights)
@@ -193,6 +198,7 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
             return _of_bytes(here, image, centered, scales)
         integers, scale = by_rows(here, image, [len(image.shape) - 1])
     if blocks.size % here.target.lanes:
+        assert weights.data is not None
         matrix = here.constant(weights.data * np.repeat(scales, blocks.size, -1))
         return here.add(here.op.name, integers, matrix, None, **here.unfused), scale
     operands = integers, centered, None, here.constant(scales)
@@ -203,12 +209,13 @@ def _of_bytes(
     here: Lowering, image: Tensor, weights: Tensor, scales: Array
 ) -> tuple[Tensor, Tensor]:
     """The same where the device multiplies bytes, which what zero points come to is taken from."""
-    assert weights.data is not None
+    values = weights.data
+    assert values is not None
     scale, zero = of_lines(here, ROW_SCALES, image, [len(image.shape) - 1])
     integers = here.add("tflgpu.round_rows", image, scale, zero)
     operands = integers, weights, None, here.constant(scales)
     sums = here.add(OF_BLOCKS, *operands, **here.unfused, exact=True, least=-128)
-    totals = here.constant(scaled_totals(weights.data, scales))
+    totals = here.constant(scaled_totals(values, scales))
     return here.add("tflgpu.less_products", sums, zero, totals), scale
 
 
