@@ -13,8 +13,7 @@ Opener = Callable[..., Session]  # Called with the path of a model, and `keep_in
 
 OPENGL = {
     *("mobilenet_v1/mobilenet_v1_0.25_224_1_default_1", "bodypix/body-pix-float-050-8"),
-    *("mediapipe_hand/palm_detection", "mediapipe_pose/pose_landmark_lite"),
-    "efficientnet_b0_224",
+    "mediapipe_face/face_detection_front",
 }
 # Unless all are asked for, these networks run there and on the first device, the others on all
 # devices of OpenCL, and tests of what is in images on the first device alone.
