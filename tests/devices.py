@@ -202,14 +202,20 @@ def fitting_profiles(device: str) -> list[str]:
     """
     if is_gpu(device):
         return [choose_profile(device, "opencl").name]
-    width = max((info.vector_width for info in tflgpu.devices() if str(info) == device), default=4)
+    width = max((info.vector_width for info in described() if str(info) == device), default=4)
     names = ("cpu", "cpu_avx2", "cpu_avx512")
     return [name for name in names if profile(name).slice_width <= max(width, 4)]
 
 
 def is_gpu(device: str) -> bool:
     """Whether an OpenCL device is one, with memory of its own and no persistent kernels."""
-    return any(info.type == "gpu" for info in tflgpu.devices() if str(info) == device)
+    return any(info.type == "gpu" for info in described() if str(info) == device)
+
+
+@cache
+def described() -> tuple[DeviceInfo, ...]:
+    """What is known of all devices, which every file of tests asks for several times."""
+    return tuple(tflgpu.devices())
 
 
 def device_kinds() -> list[Any]:
