@@ -30,8 +30,13 @@ def quantized(
 ) -> Tensor:
     """A constant of quantized integers; several scales lie along an axis."""
     data = np.asarray(values, dtype)
+    return Tensor(name, data.shape, dtype, data, scales_along(axis, scale, zero))
+
+
+def scales_along(axis: int, scale: float | Sequence[float], zero: int) -> Quantization:
+    """One scale, or several along an axis."""
     scales = tuple(float(each) for each in np.atleast_1d(np.asarray(scale, np.float32)))
-    return Tensor(name, data.shape, dtype, data, Quantization(scales, (zero,) * len(scales), axis))
+    return Quantization(scales, (zero,) * len(scales), axis)
 
 
 def all_integers(scale: float, zero: int, dtype: str = "int8") -> Tensor:
@@ -48,13 +53,13 @@ def computed_at_run_time(tensor: Tensor) -> Tensor:
 def lowered(
     operator: str,
     *operands: Tensor | None,
-    scale: float = 1.0,
+    scale: float | Sequence[float] = 1.0,
     zero: int = 0,
     dtype: str = "int8",
     **attrs: Any,
 ) -> Graph:
     """What a quantized operator becomes; `scale`, `zero` and `dtype` are those of its result."""
-    result = Tensor("y", (), dtype, quantization=Quantization((float(np.float32(scale)),), (zero,)))
+    result = Tensor("y", (), dtype, quantization=scales_along(0, scale, zero))
     op = Op(operator, operands, (result,), attrs)
     result.shape = tuple(int(size) for size in OPS[operator].infer(op)[0])
     graph = graph_of(op)

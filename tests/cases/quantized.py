@@ -176,6 +176,10 @@ def ends() -> Iterator[Case]:
     for target, zero in ALL:
         value = quantized("QUANTIZE", x(3, 37, draw="wide"), dtype=target, scale=0.2, zero=zero)
         yield row("ends", f"QUANTIZE float32 to {target}", value)
+        scales = Quantization((0.25, 0.07, 0.5, 0.1, 0.25), (zero,) * 5, 1)
+        rounded = call("MUL", call("ROUND", x(3, 5, 7, draw="wide")), number(0.125))
+        value = Call("QUANTIZE", (rounded,), dtype=target, quantization=scales)
+        yield row("ends", f"QUANTIZE float32 to channels of {target}", value)
         for source, other in ALL:
             if (source, target) != ("int16", "uint8"):
                 operand: Input = xq(5, 37, dtype=source, scale=0.031, zero=other)

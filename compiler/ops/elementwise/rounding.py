@@ -70,6 +70,12 @@ def _quantized_to_int16(f: Any, a: Any, b: Any, *, inverse: Any, low: Any, high:
     return f.if_positive(a * inverse - 2147483520.0, low, known)
 
 
+def _quantized_channels(f: Any, a: Any, b: Any, *, low: Any, high: Any) -> Any:
+    """Quotients of float32, with halves away from zero; what passes 32 bits as above."""
+    steps = f.round_away(f.in_order(f.nan_to(a, -LARGE)) / b)
+    return f.if_positive(steps - 2147483520.0, low, f.clamp(steps, low, high))
+
+
 def _range_of_mean(op: Op, ranges: Sequence[Range | None]) -> Range:
     low, high = by_attributes(op, ranges)
     zero = int(op.attrs["zero"])
@@ -135,6 +141,7 @@ ROUNDING = {
     "tflgpu.rescale": rounded(_rescaled),
     "tflgpu.quantize": rounded(_quantized),
     "tflgpu.quantize_to_int16": rounded(_quantized_to_int16),
+    "tflgpu.quantize_channels": rounded(_quantized_channels),
     "tflgpu.dequantize": Elementwise(lambda f, a, *, scale: f.in_order(a * scale)),
     "tflgpu.multiply_add": Elementwise(lambda f, a, b, c: f.multiply_add(a, b, c)),
     "tflgpu.multiply_add_wide": Elementwise(lambda f, a, b, c, d: f.multiply_add_wide(a, b, c, d)),

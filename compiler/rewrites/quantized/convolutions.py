@@ -100,7 +100,7 @@ def _requantized(layer: Layer) -> Tensor:
     """As XNNPACK: sums times one product of float32, to the nearest even."""
     here, result = layer.here, layer.here.op.output
     # In this order, as XNNPACK computes it in float32.
-    scales = here.scale(layer.image) * here.scale(layer.weights) / here.scale(result)
+    scales = here.scale(layer.image) * here.scales(layer.weights) / here.scale(result)
     scale = constant(f"{result.name}/scale", np.asarray(scales, np.float32))
     return here.rounded("tflgpu.requantize", exact_sums(layer), scale)
 

@@ -54,7 +54,7 @@ def _scaled(here: Lowering, rows: Tensor, ids: Tensor, table: Tensor) -> Tensor:
     """Integers of rows times their scales: of the table, of each row or column, or of blocks."""
     if table.blocks is not None:
         return _scaled_blocks(here, rows, ids, table)
-    scales = here.scale(table)
+    scales = here.scales(table)
     if scales.ndim and table.quantization and not table.quantization.axis:
         own = _of_rows(here, scales, ids)
         factors = here.reshape(own, (*ids.shape, *(1,) * (len(table.shape) - 1)))

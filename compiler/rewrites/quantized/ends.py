@@ -66,11 +66,13 @@ def _moved(here: Lowering, source: Tensor, result: Tensor) -> bool:
 
 
 def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
-    """Times the inverse scale, to the nearest even integer.
+    """Times the inverse scale, to the nearest even integer; by the scale of each channel.
 
     LiteRT's own kernels, which quantize to int16, divide what is left of blocks by the scale, with
     ties away from zero; what does not fit in 32 bits becomes the least integer.
     """
+    if here.scales(result).ndim:
+        return here.rounded("tflgpu.quantize_channels", source, _of_channels(here, result))
     inverse = float(np.float32(1) / here.scale(result))
     if result.dtype == "int16":
         steps = here.constant(beyond_blocks(source.shape, FLOAT_BLOCK) * here.scale(result))
@@ -82,10 +84,14 @@ def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
 def dequantize(here: Lowering) -> Tensor:
     """Centered integers are multiplied by the scale, or each channel by its own."""
     source = here.op.operand(0)
-    centered, scale = here.centered(source), here.scale(source)
-    if scale.ndim:
-        assert source.quantization is not None
-        behind = len(source.shape) - 1 - source.quantization.axis
-        factors = here.constant(scale.reshape(-1, *(1,) * behind))
-        return here.add("MUL", centered, factors)
-    return here.add("tflgpu.dequantize", centered, scale=float(scale))
+    centered = here.centered(source)
+    if here.scales(source).ndim:
+        return here.add("MUL", centered, _of_channels(here, source))
+    return here.add("tflgpu.dequantize", centered, scale=float(here.scale(source)))
+
+
+def _of_channels(here: Lowering, tensor: Tensor) -> Tensor:
+    """The scales of a tensor's channels, along their axis."""
+    assert tensor.quantization is not None
+    behind = len(tensor.shape) - 1 - tensor.quantization.axis
+    return here.constant(here.scales(tensor).reshape(-1, *(1,) * behind))

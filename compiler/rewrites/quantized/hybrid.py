@@ -74,7 +74,7 @@ def left_by_xnnpack(here: Lowering) -> bool:
         return False
     if here.op.name != "FULLY_CONNECTED" or weights.shape[1] % PACKED[weights.dtype]:
         return True
-    return weights.dtype == "int2" and not here.scale(weights).ndim
+    return weights.dtype == "int2" and not here.scales(weights).ndim
 
 
 def _multiplies_bytes(here: Lowering, image: Tensor, weights: Tensor) -> bool:
@@ -147,7 +147,7 @@ def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | No
     Beyond whole blocks of channels it multiplies by the image's scale first.
     """
     channels = weights.shape[3]
-    if channels > 1 and not here.scale(weights).ndim:
+    if channels > 1 and not here.scales(weights).ndim:
         raise here.declined(
             "its weights have one scale, but LiteRT reads one for each channel",
             "quantize them with a scale for each channel",
@@ -155,7 +155,7 @@ def _depthwise(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | No
         )
     integers, step = rows_away(here, image, [1, 2, 3])
     sums = _sums(here, integers, here.centered(weights))
-    scales = np.broadcast_to(here.scale(weights), (channels,))
+    scales = np.broadcast_to(here.scales(weights), (channels,))
     whole = np.arange(channels) < channels - channels % HYBRID_BLOCK
     first, second = np.where(whole, scales, 1), np.where(whole, 1, scales)
     factors = here.constant(first), step, here.constant(second)
@@ -167,12 +167,12 @@ def _by_own_kernel(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor 
     if here.op.name == "FULLY_CONNECTED":
         integers, step = quantized_rows(here, image)
     else:
-        quantize = rows_away if here.scale(weights).ndim else symmetric_rows
+        quantize = rows_away if here.scales(weights).ndim else symmetric_rows
         integers, step = quantize(here, image, [1, 2, 3])
     sums = _sums(here, integers, here.centered(weights))
     channels = sums.shape[-1]
-    scales = here.constant(np.broadcast_to(here.scale(weights), (channels,)))
-    if here.scale(weights).ndim and image.shape[-1] != weights.shape[-1]:
+    scales = here.constant(np.broadcast_to(here.scales(weights), (channels,)))
+    if here.scales(weights).ndim and image.shape[-1] != weights.shape[-1]:
         # Groups of channels are left to a kernel that multiplies in this order.
         factors = scales, step, here.constant(1)
         return _biased(here, "tflgpu.scale_rows", (sums, *factors), bias)
@@ -287,7 +287,7 @@ def _scaled(
 ) -> Tensor:
     """Sums as floats: times the inverse of the rows' scales, then the weights', plus a bias."""
     inverse = here.add("tflgpu.times_inverse", sums, scale)
-    scales = 1.0 if weights.blocks is not None else here.scale(weights)
+    scales = 1.0 if weights.blocks is not None else here.scales(weights)
     factors = here.constant(np.broadcast_to(scales, sums.shape[-1:]))
     added = _bias(here, bias, sums.shape[-1])
     return here.add("tflgpu.multiply_add", inverse, factors, added)

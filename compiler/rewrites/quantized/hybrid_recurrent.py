@@ -36,7 +36,7 @@ def svdf(here: Lowering) -> Tensor:
     check_weights(here, here.op.operand(2))
     if here.op.operand(2).dtype not in INTEGERS:
         raise here.declined("its time weights are floats, whose bytes LiteRT takes for int8")
-    here.one_scale(here.op.operand(2))
+    here.scale(here.op.operand(2))
     return here.activated(recurrent.svdf(here, _product))
 
 
@@ -50,7 +50,7 @@ def _product(
     integers, step = quantized_rows(here, rows)
     matrix = here.constant(np.concatenate([_integers(here, matrix) for matrix in weights]))
     sums = here.add("FULLY_CONNECTED", integers, matrix, None, exact=True)
-    scales = np.concatenate([np.broadcast_to(here.one_scale(m), m.shape[:1]) for m in weights])
+    scales = np.concatenate([np.broadcast_to(here.scale(m), m.shape[:1]) for m in weights])
     added = here.constant(np.zeros(sums.shape[-1])) if bias is None else bias
     return here.add("tflgpu.scale_row_sums", sums, step, here.constant(scales), added)
 

@@ -69,14 +69,13 @@ class Layer:
     @property
     def factors(self) -> Array:
         """The scale of the products divided by the result's, float64: [] or [channels]."""
-        tensors = self.image, self.weights, self.here.op.output
-        image, weights, result = (np.asarray(self.here.scale(t), np.float64) for t in tensors)
-        return np.asarray(image * weights / result)
+        image, result = (np.float64(self.here.scale(t)) for t in (self.image, self.here.op.output))
+        return np.asarray(image * self.here.scales(self.weights) / result)
 
     @property
     def single_factors(self) -> Array:
         """The factors with the product rounded to float32, as LiteRT has it at times."""
-        product = self.here.scale(self.image) * self.here.scale(self.weights)
+        product = self.here.scale(self.image) * self.here.scales(self.weights)
         return np.asarray(np.float64(product) / self.here.scale(self.here.op.output))
 
     def products(self, reach: int) -> Array:

@@ -52,8 +52,8 @@ class Lowering(Decomposition):
 
     # -- quantization -----------------------------------------------------------------------
 
-    def scale(self, tensor: Tensor, dtypes: Collection[str] = WEIGHTS) -> Array:
-        """The scale of a tensor of these types, float32 [] or [channels] (UnsupportedError).
+    def scales(self, tensor: Tensor, dtypes: Collection[str] = WEIGHTS) -> Array:
+        """The scales of a tensor of these types, float32 [] or [channels] (UnsupportedError).
 
         It is 0 only of operands of int16 that LiteRT computes with.
         """
@@ -66,12 +66,12 @@ class Lowering(Decomposition):
             raise self.declined(f"the quantization scale of tensor {tensor.name} is 0")
         return scales if scales.size > 1 else scales.reshape(())
 
-    def one_scale(self, tensor: Tensor) -> Array:
+    def scale(self, tensor: Tensor, dtypes: Collection[str] = WEIGHTS) -> Array:
         """The scale of a tensor that is quantized as a whole, of shape [].
 
-        UnsupportedError if each channel has its own, for which some of LiteRT's kernels take 0.
+        UnsupportedError if each channel has its own, for which most of LiteRT's kernels take 0.
         """
-        scale = self.scale(tensor)
+        scale = self.scales(tensor, dtypes)
         if scale.ndim:
             raise self.declined(
                 f"tensor {tensor.name} has a scale for each channel, which LiteRT takes for 0"
@@ -99,11 +99,12 @@ class Lowering(Decomposition):
         `round_to` rounds the activation's limits to integers. XNNPACK rounds ties to even stored
         integers, so the zero point is added before. UnsupportedError for limits LiteRT cannot hold.
         """
-        zero, scale = self.zero(tensor), self.scale(tensor)
+        zero = self.zero(tensor)
         low, high = INTEGERS[tensor.dtype]
         least, most = LIMITS[self.op.attrs.get("fused_activation_function", "NONE")]
         low, high = low - zero, high - zero
         limits = [abs(limit) for limit in (least, most) if limit is not None]
+        scale = self.scale(tensor) if limits else np.float32(1)
         if tensor.dtype == "int16" and limits and max(limits) / float(scale) >= 2**31:
             raise self.declined(
                 f"the limit of its activation, {max(limits):g}, is beyond 32 bits in the scale of "
@@ -121,7 +122,7 @@ class Lowering(Decomposition):
         if tensor.dtype not in INTEGERS:
             return False
         same = tensor.dtype == other.dtype and self.zero(tensor) == self.zero(other)
-        return not same or not np.array_equal(self.scale(tensor), self.scale(other))
+        return not same or not np.array_equal(self.scales(tensor), self.scales(other))
 
     def fixed_point(self, factor: float | np.floating[Any] | Array) -> FixedPoint:
         """A factor as LiteRT multiplies by it (UnsupportedError if shifted by 32 bits or more)."""

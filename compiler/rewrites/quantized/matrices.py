@@ -35,7 +35,7 @@ def batch_matmul(here: Lowering) -> Tensor:
     if result.dtype not in INTEGERS:
         raise here.declined(f"its result is {result.dtype}")
     _, count, _ = matrices(here.op)
-    product = np.float32(here.one_scale(first) * here.one_scale(second))
+    product = np.float32(here.scale(first) * here.scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(here.scale(result))
         sums = _sums_of_int16(here, first, second, count)
@@ -117,15 +117,15 @@ def product_of_rows(here: Lowering) -> Tensor:
     op = here.op
     first, second, result = op.operand(0), op.operand(1), op.output
     count = second.shape[1]
-    second_scale = here.scale(second) if second.constant else here.one_scale(second)
+    second_scale = here.scales(second) if second.constant else here.scale(second)
     bias = op.input(2)
     wide = bias is not None and bias.dtype == "int64"
     asked = op.attrs.get("quantized_bias_type") == "int64"
     in_full = first.dtype == "int16" and second.dtype != "int16" and (wide or asked)
-    product = here.one_scale(first) * second_scale
+    product = here.scale(first) * second_scale
     if product.ndim or in_full:
         # LiteRT multiplies other scales in float32.
-        product = np.float64(here.one_scale(first)) * second_scale
+        product = np.float64(here.scale(first)) * second_scale
     factors = np.asarray(np.float64(product) / here.scale(result))
 
     def multiply(x: Tensor, y: Tensor) -> Tensor:

@@ -99,7 +99,7 @@ class _Cell(Cell):
     def _factors(self, first: int, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The factor of each gate's sums, for each of its units."""
         units = self.op.operand(CELL_STATE).shape[-1]
-        scale = self.here.one_scale
+        scale = self.here.scale
         factors = [
             np.float32(scale(self.op.operand(first + gate)) * scale(source)) / self._step(gate)
             for gate in self.gates
@@ -161,7 +161,7 @@ class _Cell(Cell):
         if not self.normalized:
             return value
         weights, bias = self.op.operand(NORMS + gate), self.op.operand(BIASES + gate)
-        scale = self.here.one_scale(weights)
+        scale = self.here.scale(weights)
         factor = self.here.fixed_point(scale)
         return self.here.add(
             "tflgpu.normalize_integers",
@@ -180,7 +180,7 @@ class _Cell(Cell):
         weights = self.op.input(PEEPHOLES[gate])
         if weights is None:
             return sums
-        scale = self.here.one_scale
+        scale = self.here.scale
         cell_scale = scale(self.op.operand(CELL_STATE))
         factor = np.float32(cell_scale * scale(weights)) / self._step(gate)
         return self.here.rounded(
@@ -227,7 +227,7 @@ class _Cell(Cell):
         if self.op.input(PROJECTION_BIAS) is not None:
             bias = self.op.constant(PROJECTION_BIAS)
         sums = self._sums(value, hidden, here.centered(projection), bias)
-        product = np.float32(here.one_scale(projection) * here.scale(hidden))
+        product = np.float32(here.scale(projection) * here.scale(hidden))
         scale = product / here.scale(state)
         factor, zero = here.fixed_point(scale), here.zero(state)
         limit = self._limit("proj_clip", state, INTEGERS["int8"][1])

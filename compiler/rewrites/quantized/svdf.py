@@ -64,7 +64,7 @@ def _rounded(
     result: Tensor,
 ) -> Tensor:
     """Sums of products of two factors, as centered integers of the result, by the row `name`."""
-    first, second = (here.one_scale(tensor) for tensor in factors)
+    first, second = (here.scale(tensor) for tensor in factors)
     factor = here.fixed_point(np.float32(np.float32(first * second) / here.scale(result)))
     low, high = (bound - here.zero(result) for bound in INTEGERS[result.dtype])
     return here.rounded(name, *sums, bounds=(low, high), factor=factor)

@@ -27,6 +27,19 @@ def test_halves_become_even_and_those_of_int16_beyond_blocks_are_rounded_away_fr
     assert found.tolist() == [low, *(zero + step for step in rounded), high]
 
 
+def test_each_channel_has_a_scale_whose_halves_are_rounded_away_from_zero() -> None:
+    x = constant("x", np.array([[-0.375, 0.125], [-1.25, 0.75], [1e30, np.nan]], np.float32))
+    found = evaluated("QUANTIZE", x, scale=(0.25, 0.5, 1.0), zero=-3)
+    assert found.tolist() == [[-5, -2], [-6, -1], [-128, -128]]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+def test_integers_do_not_become_those_of_channels(dtype: str) -> None:
+    x = quantized("x", [1, 2, 3], 0.5, dtype=dtype)
+    with pytest.raises(UnsupportedError, match="tensor y has a scale for each channel"):
+        evaluated("QUANTIZE", x, scale=(0.25, 0.5, 1.0))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 def test_integers_are_multiplied_by_the_scale(dtype: str) -> None:
     zero = 100 if dtype == "uint8" else 0 if dtype == "int16" else -7
