@@ -49,7 +49,8 @@ typedef struct webgpu_session {
   WGPUBindGroup *bindings;        /* of each step */
   WGPUCommandEncoder encoder; /* what is recorded and not yet submitted; NULL if nothing is */
   download *downloads;
-  uint32_t awaited;     /* callbacks that are to come */
+  uint32_t awaited;     /* callbacks that are to come, if the device is not lost */
+  int lost;             /* whether it is */
   tflgpu_status failed; /* the first error that they tell of, and its message */
   char message[1024];
 } webgpu_session;
@@ -69,20 +70,6 @@ static void copy_text(char *to, size_t size, WGPUStringView from) {
 }
 
 /* -- waiting -------------------------------------------------------------------------------- */
-
-/* The device has no thread of its own that calls back, and not every implementation can wait. */
-static void settle(webgpu_session *session) {
-  while (wgpuInstanceProcessEvents(session->instance), session->awaited) {
-#if defined(__EMSCRIPTEN__)
-    emscripten_sleep(0);
-#elif defined(_WIN32)
-    Sleep(0);
-#else
-    static const struct timespec moment = {0, 20000};
-    nanosleep(&moment, NULL);
-#endif
-  }
-}
 
 /* What each of the callbacks below does, which `settle` waits for. */
 static void arrived(void *waiting, int succeeded, WGPUErrorType type, WGPUStringView message) {
@@ -127,6 +114,40 @@ static void opened(WGPURequestDeviceStatus status, WGPUDevice device, WGPUString
   arrived(session, status == WGPURequestDeviceStatus_Success, WGPUErrorType_NoError, message);
 }
 
+/* Whether the device is lost, which whatever it makes tells, and which has then failed. */
+static int is_lost(webgpu_session *session) {
+  const WGPUPopErrorScopeCallbackInfo callback = {
+      .mode = WGPUCallbackMode_AllowSpontaneous, .callback = collected, .userdata1 = session};
+  const WGPUBufferDescriptor smallest = {.usage = WGPUBufferUsage_CopyDst, .size = 4};
+  const tflgpu_status before = session->failed;
+  session->failed = TFLGPU_OK;
+  session->awaited++;
+  wgpuDevicePushErrorScope(session->device, WGPUErrorFilter_Validation);
+  wgpuBufferRelease(wgpuDeviceCreateBuffer(session->device, &smallest));
+  wgpuDevicePopErrorScope(session->device, callback);
+  if (session->failed) return 1;
+  session->failed = before;
+  return 0;
+}
+
+/* The device has no thread of its own that calls back, and not every implementation can wait. */
+static void settle(webgpu_session *session) {
+  enum { TURNS = 4096 }; /* a fraction of a second */
+  uint32_t turns = 0;
+  while (wgpuInstanceProcessEvents(session->instance), session->awaited && !session->lost) {
+    /* wgpu-native calls back no more if a driver says so while it is asked for events. */
+    if (++turns % TURNS == 0 && session->device) session->lost = is_lost(session);
+#if defined(__EMSCRIPTEN__)
+    emscripten_sleep(0);
+#elif defined(_WIN32)
+    Sleep(0);
+#else
+    static const struct timespec moment = {0, 20000};
+    nanosleep(&moment, NULL);
+#endif
+  }
+}
+
 /* -- errors --------------------------------------------------------------------------------- */
 
 /* Not every implementation knows the filter of internal errors. */
@@ -141,11 +162,12 @@ static void watch(webgpu_session *session) {
 
 /* The first error that callbacks have told of, which is then forgotten. */
 static tflgpu_status failure(webgpu_session *session, const char *what, tflgpu_error *error) {
-  const tflgpu_status failed = session->failed;
+  const tflgpu_status failed = session->lost ? TFLGPU_DRIVER_ERROR : session->failed;
   session->failed = TFLGPU_OK;
   if (!failed) return TFLGPU_OK;
-  return tflgpu_fail(error, failed, "%s failed: %s", what,
-                     *session->message ? session->message : "the device is lost");
+  if (session->lost || !*session->message)
+    return tflgpu_fail(error, failed, "%s failed: the device is lost; open the model again", what);
+  return tflgpu_fail(error, failed, "%s failed: %s", what, session->message);
 }
 
 /* Ends `watch` without waiting: `finish` tells of the errors. */
@@ -187,6 +209,13 @@ static void submit(webgpu_session *session) {
   commands = wgpuCommandEncoderFinish(session->encoder, NULL);
   wgpuCommandEncoderRelease(session->encoder);
   session->encoder = NULL;
+  unwatch(session);
+  /* wgpu-native tells of errors at once, and would end the process here. */
+  if (session->failed || session->lost) {
+    wgpuCommandBufferRelease(commands);
+    return;
+  }
+  watch(session);
   wgpuQueueSubmit(session->queue, 1, &commands);
   wgpuCommandBufferRelease(commands);
   for (copy = session->downloads; copy && !copy->started; copy = copy->next) {
@@ -357,9 +386,11 @@ static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
 
 static void close_device(tflgpu_session *shared) {
   webgpu_session *session = webgpu(shared);
+  if (session->device) session->lost |= is_lost(session);
   if (session->instance) settle(session);
   if (session->queue) wgpuQueueRelease(session->queue);
-  if (session->device) wgpuDeviceRelease(session->device);
+  /* wgpu-native would wait for a lost one, and end the process. */
+  if (session->device && !session->lost) wgpuDeviceRelease(session->device);
   if (session->adapter) wgpuAdapterRelease(session->adapter);
   if (session->instance) wgpuInstanceRelease(session->instance);
 }
@@ -434,26 +465,30 @@ static void discard(tflgpu_session *shared) {
 /* -- memory --------------------------------------------------------------------------------- */
 
 static WGPUBuffer new_buffer(webgpu_session *session, uint64_t size, WGPUBufferUsage usage,
-                             const void *content) {
+                             int is_mapped) {
   const WGPUBufferDescriptor description = {
-      .size = whole_words(size), .usage = usage, .mappedAtCreation = content != NULL};
-  WGPUBuffer buffer = wgpuDeviceCreateBuffer(session->device, &description);
-  if (buffer && content) {
-    void *memory = wgpuBufferGetMappedRange(buffer, 0, (size_t)description.size);
-    if (memory) memcpy(memory, content, (size_t)size);
-    wgpuBufferUnmap(buffer);
-  }
-  return buffer;
+      .size = whole_words(size), .usage = usage, .mappedAtCreation = is_mapped};
+  return wgpuDeviceCreateBuffer(session->device, &description);
 }
 
 static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void *content,
                               void **buffer, tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
+  tflgpu_status status;
   watch(session);
   *buffer = new_buffer(
       session, size, WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst,
-      content);
-  return check(session, "allocating a buffer", error);
+      content != NULL);
+  status = check(session, "allocating a buffer", error);
+  /* wgpu-native ends the process if memory that is not there is written. */
+  if (!status && content) {
+    void *memory = wgpuBufferGetMappedRange((WGPUBuffer)*buffer, 0, (size_t)whole_words(size));
+    watch(session);
+    if (memory) memcpy(memory, content, (size_t)size);
+    wgpuBufferUnmap((WGPUBuffer)*buffer);
+    status = check(session, "copying to a buffer", error);
+  }
+  return status;
 }
 
 static void release(tflgpu_session *shared, void *buffer) {
@@ -504,7 +539,7 @@ static tflgpu_status read_buffer(tflgpu_session *shared, void *buffer, void *to,
   WGPUCommandEncoder encoder = recording(session);
   if (!copy) return tflgpu_out_of_memory(error);
   copy->staging =
-      new_buffer(session, size, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, NULL);
+      new_buffer(session, size, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, 0);
   copy->to = to;
   copy->size = size;
   wgpuCommandEncoderCopyBufferToBuffer(encoder, (WGPUBuffer)buffer, 0, copy->staging, 0,

@@ -65,6 +65,16 @@ def test_a_context_of_opengl_stays_current(
     assert ran.returncode == 0, ran.stderr
 
 
+def test_a_device_that_is_lost_during_a_run(webgpu: Found, digits: Demo, tmp_path: Path) -> None:
+    """It is noticed, and what is run afterwards fails as well."""
+    sources = ("net_model.c", "tflgpu.c", "tflgpu_webgpu.c", str(CALLERS / "lost_webgpu.c"))
+    wrapped = ("wgpuDeviceGetQueue", "wgpuQueueSubmit", "wgpuInstanceProcessEvents")
+    options = (f"-I{digits.folder}", *(f"-Wl,--wrap={name}" for name in wrapped))
+    build(digits.folder, "lost", *options, *sources, *wgpu_native(tmp_path))
+    ran = run(digits.folder, "./lost")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("compiler", "options"),
     [
