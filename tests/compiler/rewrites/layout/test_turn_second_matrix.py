@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import pytest
-from agreement import assert_values
-from devices import Way
 from graphs import call, x
-from rewriting import assert_becomes, assert_declines, rewritten
+from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
 from tflgpu.compiler.rewrites.layout.turn_second_matrix import turn_second_matrix
 
@@ -67,11 +65,10 @@ def test_where_it_does_not_pay_nothing_is_moved(source: str, device: str, reason
     assert_declines(source, reason, turn_second_matrix, device=device)
 
 
-def test_products_agree_with_litert(way: Way, tmp_path: Path) -> None:
+def test_products_agree_with_litert(tmp_path: Path) -> None:
     turned = {"adj_x": False, "adj_y": True}
-    values = {
-        "turned": call("BATCH_MATMUL", x(2, 3, 19, 48), x(3, 17, 48), **turned),
-        "narrow": call("BATCH_MATMUL", x(2, 3, 19, 11), x(3, 7, 11), **turned),
-        "column": call("BATCH_MATMUL", x(2, 3, 19, 48), x(3, 48, 1), adj_x=False, adj_y=False),
-    }
-    assert_values(values, way, tmp_path)
+    narrow = call("BATCH_MATMUL", x(2, 3, 19, 11), x(3, 7, 11), **turned)
+    column = call("BATCH_MATMUL", x(2, 3, 19, 48), x(3, 48, 1), adj_x=False, adj_y=False)
+    assert_agrees(
+        tmp_path, call("BATCH_MATMUL", x(2, 3, 19, 48), x(3, 17, 48), **turned), narrow, column
+    )
