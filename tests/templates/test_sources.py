@@ -47,9 +47,9 @@ def rendered(part: int, target: TargetName, profile: str) -> dict[str, str]:
     """Sources of some operators' cases, by the rank of the implementations and the file's name."""
     profiles = [name for language, name in TARGETS if language == target]
     chosen: list[Case] = []
-    for operator in list(families())[part::PARTS]:
+    for turn, operator in enumerate(list(families())[part::PARTS], profiles.index(profile)):
         cases = tuple(each for each in families()[operator] if suits(each, profile))[::LOOKED_AT]
-        chosen += cases[profiles.index(profile) :: len(profiles)] or cases
+        chosen += cases[turn % len(profiles) :: len(profiles)]
     found: dict[str, str] = {}
     for item in every_kernel(tuple(chosen), target, profile, (0, 1)):
         sources = item.model.sources.items()
