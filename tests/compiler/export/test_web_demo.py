@@ -110,3 +110,26 @@ def test_the_demo_shows_the_camera_until_it_is_stopped(browser: Any, address: st
     assert page.evaluate('document.getElementById("picture").width') < 320
     assert page.text_content("#problem") == ""
     page.close()
+
+
+def test_the_demo_is_used_by_keyboard_and_read_aloud(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}/digits/index.html")
+    page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
+    reached = []
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id"))
+    assert reached == ["file", "camera", "kind", "labels"]
+    live = '["status", "results"].map((id) => document.getElementById(id).ariaLive ?? "polite")'
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    for said, read in (("Stop", "off"), ("Camera", "polite")):
+        page.keyboard.press("Enter")
+        page.wait_for_function(f'document.getElementById("camera").textContent === "{said}"')
+        assert page.evaluate(live) == [read] * 2
+        assert page.evaluate("document.activeElement.id") == "camera"
+    page.set_input_files("#file", DIGITS / "images/7.png")
+    page.wait_for_function('document.getElementById("results").textContent.startsWith("class 7 ")')
+    assert page.get_by_role("img", name="The picture with what is found").is_visible()
+    page.close()
