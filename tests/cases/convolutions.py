@@ -118,6 +118,8 @@ def depthwise_convolutions() -> Iterator[Case]:
         yield row(f"{padding} wide", x(1, 5, 37, 5), 1, (3, 5), **window(padding))
         yield row(f"{padding} wide by 2", x(1, 5, 59, 5), 1, (5, 5), **window(padding, (2, 2)))
         yield row(f"{padding} wide dilated", x(1, 5, 43, 5), **window(padding, dilation=(2, 9)))
+        attrs = window(padding, (1, 2), (2, 1))
+        yield row(f"{padding} with a large window", x(2, 13, 31, 5), 1, (5, 11), **attrs)
     for channels, multiplier in ((1, 7), (3, 2), (16, 2), (5, 3)):
         yield row(f"{channels} times {multiplier}", x(2, 5, 7, channels), multiplier)
     yield row("times 2 VALID by 2", x(2, 7, 11, 3), 2, **window("VALID", (2, 2)))

@@ -9,6 +9,8 @@ import numpy as np
 from ...ir import Array, Op
 from .storage import bhwc
 
+MOST_TAPS = 49  # Of a window that is written out; compilers take long for more.
+
 
 @dataclass(frozen=True)
 class Window:
@@ -72,6 +74,11 @@ class Window:
         reach = (self.width - 1) * self.dilation_x - self.left
         behind = (columns - 1 - reach) // self.stride_x + 1 - last_tile
         return min(-(-self.left // self.stride_x), pixels), min(max(behind, 0), pixels)
+
+    @property
+    def written_out(self) -> bool:
+        """Whether it has so few taps that a kernel may have code for each."""
+        return self.height * self.width <= MOST_TAPS
 
     @property
     def turned(self) -> Window:

@@ -17,7 +17,7 @@ from ..base.launch import Grid, Launch
 from ..base.storage import slice_count
 from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
-from ..base.window import Window
+from ..base.window import MOST_TAPS, Window
 from ..layers.weights import bias_slices, check_bias, constant_weights
 from . import depthwise_pairs
 from .conv import window
@@ -31,7 +31,6 @@ MAX_SEEN = 11
 FEW_ROWS = 4  # Pixels below each other where the profile does not say how many registers there are.
 # Fewer slices than this part of the work-items that keep a processor busy leave cores idle.
 FEW_SLICES = 4
-MAX_TAPS = 49  # Most taps of a window that is written out.
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,8 @@ def _by_columns(op: Op, target: Target) -> str | None:
     """What is loaded once serves several taps, which pays where loads are dear."""
     if target.on_processor:
         return "depthwise_conv_rows loads even less"
-    if window(op).height * window(op).width > MAX_TAPS:
-        return f"a window of more than {MAX_TAPS} taps is too long to be written out"
+    if not window(op).written_out:
+        return f"a window of more than {MOST_TAPS} taps is too long to be written out"
     return _one_to_one(op, target)
 
 

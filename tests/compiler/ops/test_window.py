@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from cases.convolutions import conv, window
+from cases.convolutions import conv, depthwise, window
 from graphs import model, x
 
 from tflgpu.compiler import Options, build
@@ -34,3 +34,15 @@ def test_tiles_inside_have_a_path_unless_kernels_are_compiled_at_the_start(
     sources = build(model({"y": first}).content, Options(target=target, device="gpu")).sources
     (text,) = (text for name, text in sources.items() if "conv_linear" in name)
     assert text.count("ky++") == paths
+
+
+@pytest.mark.parametrize(("size", "unrolled"), [(7, 3), (9, 2)])
+def test_rows_of_large_depthwise_windows_are_walked_in_a_loop(size: int, unrolled: int) -> None:
+    """A driver takes seconds to unroll all taps of eight pixels."""
+    value = depthwise(x(1, 40, 40, 16), 1, (size, size))
+    content = model({"y": value}).content
+    sources = build(content, Options(target="opencl", device="cpu_avx512")).sources
+    (text,) = (text for name, text in sources.items() if "depthwise" in name)
+    walk = text[text.index("for (int c") :].partition("for (int p")[0]
+    assert f"for (int ky = 0; ky < {size}; ky++)" in walk
+    assert walk.count("#pragma unroll") == unrolled
