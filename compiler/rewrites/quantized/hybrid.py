@@ -87,6 +87,17 @@ def _multiplies_bytes(here: Lowering, image: Tensor, weights: Tensor) -> bool:
     return sums_fit(values)
 
 
+def _multiplies_blocks(here: Lowering, image: Tensor, weights: Tensor) -> bool:
+    """Whether the bytes of a layer are multiplied whose weights have a scale for each block.
+
+    Work-items of a GPU share the sums of a single row, in floats, which other choices with the same
+    weights may have.
+    """
+    several = image.elements > image.shape[-1] and not here.target.shares_weights
+    wanted = here.target.on_processor or several
+    return wanted and _multiplies_bytes(here, image, weights)
+
+
 def _fit(weights: Tensor) -> bool:
     """Whether float32 holds sums of products with bytes exactly, and those of a zero point."""
     values = weights.data
@@ -194,7 +205,7 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
         scale = here.add("DIV", here.constant(1), step)
     else:
         scales = rounded_to_bfloat16(scales)
-        if _multiplies_bytes(here, image, centered):
+        if _multiplies_blocks(here, image, centered):
             return _of_bytes(here, image, centered, scales)
         integers, scale = by_rows(here, image, [len(image.shape) - 1])
     if blocks.size % here.target.lanes:
