@@ -89,6 +89,7 @@ def convolutions() -> Iterator[Case]:
         yield row(f"1x1 {groups} groups {inputs} to {outputs}", image, channels, (1, 1))
     by_two = window("VALID", (2, 2))
     yield row("groups VALID by 2", x(2, 7, 11, 6), (9, 2), **by_two)
+    yield row("a group for each channel", x(2, 7, 11, 19), (19, 1), **by_two)
     yield row("whole groups VALID by 2", x(2, 7, 11, 32), (32, 16), **by_two)
     for activation in ACTIVATIONS:
         attrs = {"fused_activation_function": activation}

@@ -14,6 +14,8 @@ from ...ops.conv.depthwise_conv import CORRELATION
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 
+APART = "weights and bias are constants"
+
 
 @decomposes("CONV_2D")
 def computed_weights(here: Decomposition) -> Tensor | str:
@@ -25,8 +27,10 @@ def computed_weights(here: Decomposition) -> Tensor | str:
     """
     op = here.op
     weights, bias = op.operand(1), op.input(2)
-    if weights.constant:
-        return bias_apart(here, 2)
+    if weights.data is not None:
+        apart = bias_apart(here, 2)
+        alone = weights.shape[3] == 1 < conv.groups(op) == weights.shape[0]
+        return _of_single_channels(here, weights.data) if alone and apart is APART else apart
     if conv.groups(op) != 1:
         return _group_by_group(here)
     image, rows, columns = _surrounded(here, op.operand(0))
@@ -45,7 +49,7 @@ def bias_apart(here: Decomposition, position: int) -> Tensor | str:
     op = here.op
     bias = op.input(position)
     if bias is None or bias.constant:
-        return "weights and bias are constants"
+        return APART
     inputs = [None if i == position else tensor for i, tensor in enumerate(op.inputs)]
     result = here.add(op.name, *inputs, dtype=op.output.dtype, **op.attrs)
     return here.add("ADD", result, here.reshape(bias, (bias.elements,)))
@@ -84,6 +88,16 @@ def _grouped(here: Decomposition, weights: Array) -> Tensor:
     op, grouped = here.op, here.constant(np.ascontiguousarray(weights.transpose(3, 1, 2, 0)))
     attrs = {key: value for key, value in op.attrs.items() if key != "depth_multiplier"}
     return here.add("CONV_2D", op.operand(0), grouped, op.input(2), **attrs)
+
+
+def _of_single_channels(here: Decomposition, weights: Array) -> Tensor:
+    """Groups of one channel with one output each, as Keras writes them.
+
+    y = CONV_2D(x[..,C], w[C,h,w,1])   becomes   y = DEPTHWISE_CONV_2D(x, w[1,h,w,C])
+    """
+    op, turned = here.op, here.constant(np.ascontiguousarray(weights.transpose(3, 1, 2, 0)))
+    attrs = {**op.attrs, "depth_multiplier": 1}
+    return here.add("DEPTHWISE_CONV_2D", op.operand(0), turned, op.input(2), **attrs)
 
 
 def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:

@@ -103,3 +103,19 @@ def test_several_outputs_per_channel_are_a_grouped_convolution(tmp_path: Path) -
 def test_one_output_per_channel_stays() -> None:
     source = SEVERAL.replace("14]", "7]").replace("multiplier=2", "multiplier=1")
     assert_declines(source, "^weights and bias are constants$", decompose_operators)
+
+
+def test_groups_of_single_channels_are_a_depthwise_convolution(tmp_path: Path) -> None:
+    source = """
+        input x float32[2,5,19,7]
+        constant w float32[7,2,3,1]
+        constant b float32[7]
+        y = CONV_2D(x, w, b) padding=SAME stride_h=2 stride_w=1
+        output y
+    """
+    expected = (
+        "y = DEPTHWISE_CONV_2D(x, y/constant1, b) padding=SAME stride_h=2 stride_w=1"
+        " depth_multiplier=1"
+    )
+    assert_becomes(source, expected, decompose_operators)
+    assert_agrees(tmp_path, source)
