@@ -14,8 +14,6 @@ from ...ops.conv.depthwise_conv import CORRELATION
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 
-APART = "weights and bias are constants"
-
 
 @decomposes("CONV_2D")
 def computed_weights(here: Decomposition) -> Tensor | str:
@@ -28,9 +26,10 @@ def computed_weights(here: Decomposition) -> Tensor | str:
     op = here.op
     weights, bias = op.operand(1), op.input(2)
     if weights.data is not None:
-        apart = bias_apart(here, 2)
-        alone = weights.shape[3] == 1 < conv.groups(op) == weights.shape[0]
-        return _of_single_channels(here, weights.data) if alone and apart is APART else apart
+        single = weights.shape[3] == 1 < conv.groups(op) == weights.shape[0]
+        if single and (bias is None or bias.constant):
+            return _of_single_channels(here, weights.data)
+        return bias_apart(here, 2)
     if conv.groups(op) != 1:
         return _group_by_group(here)
     image, rows, columns = _surrounded(here, op.operand(0))
@@ -49,7 +48,7 @@ def bias_apart(here: Decomposition, position: int) -> Tensor | str:
     op = here.op
     bias = op.input(position)
     if bias is None or bias.constant:
-        return APART
+        return "weights and bias are constants"
     inputs = [None if i == position else tensor for i, tensor in enumerate(op.inputs)]
     result = here.add(op.name, *inputs, dtype=op.output.dtype, **op.attrs)
     return here.add("ADD", result, here.reshape(bias, (bias.elements,)))
