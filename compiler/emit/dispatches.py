@@ -98,14 +98,14 @@ def joined(constants: Sequence[Constant], halved: bool) -> Array:
 
 def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
     """A constant as a kernel reads it from a separate buffer."""
-    assert tensor.data is not None
+    values = tensor.values
     if storage != SLICED:
-        rows = device_array(tensor.data)
+        rows = device_array(values)
         return rows.astype(np.float16) if halves_rows(tensor, target) else rows
     lane = lane_of(tensor, target)
     # Bytes that have a sign lose it by wrapping.
-    bytes_alone = lane.bytes == 1 and tensor.data.dtype == np.int8
-    sliced = pack_slices(tensor.data, target.lanes, np.int8 if bytes_alone else np.float32)
+    bytes_alone = lane.bytes == 1 and values.dtype == np.int8
+    sliced = pack_slices(values, target.lanes, np.int8 if bytes_alone else np.float32)
     if lane.bytes == WORD:
         return sliced
     integers = (sliced - lane.base).astype(lane.dtype)

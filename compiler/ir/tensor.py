@@ -131,6 +131,13 @@ class Tensor:
         return self.content.array() if isinstance(self.content, Deferred) else self.content
 
     @property
+    def values(self) -> Array:
+        """The content of what is known to be a constant."""
+        data = self.data
+        assert data is not None
+        return data
+
+    @property
     def number(self) -> Any:
         """The only element of a constant, which kernels have as a number; None for others."""
         return None if self.elements != 1 or self.data is None else self.data.item()

@@ -174,8 +174,7 @@ def with_other_last_bits(
 
 def _nudge(tensor: Tensor, chance: np.random.Generator, scale: bool) -> None:
     """Other last bits for a constant, and for its scale if that counts."""
-    assert tensor.data is not None
-    tensor.content = _neighbours(tensor.data, chance)
+    tensor.content = _neighbours(tensor.values, chance)
     if scale and tensor.quantization is not None:
         scales = _neighbours(np.asarray(tensor.quantization.scale, np.float32), chance)
         tensor.quantization = replace(tensor.quantization, scale=tuple(scales.tolist()))

@@ -170,11 +170,15 @@ def _build_bytes(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     return byte_products(op, target, None if pointwise else _seen(op), wanted)
 
 
+def _bytes(op: Op, target: Target) -> str | None:
+    return "it has a gate" if op.input(3) is not None else multiplies_bytes(op, target)
+
+
 def _few_bytes(op: Op, target: Target) -> str | None:
     """Pixels of few channels would fill slices with zeros."""
     if op.operand(0).shape[3] >= WORD:
         return "its pixels fill words"
-    return multiplies_bytes(op, target) or words_in_rows(op, target)
+    return _bytes(op, target) or words_in_rows(op, target)
 
 
 def _split_slices(op: Op, target: Target) -> str | None:
@@ -218,7 +222,7 @@ def _winograd(op: Op, target: Target) -> str | None:
 
 
 def _from_rows(op: Op, target: Target) -> str | None:
-    if _winograd(op, target) is None or multiplies_bytes(op, target) is None:
+    if _winograd(op, target) is None or _bytes(op, target) is None:
         return "another kernel is faster, even with a conversion to slices"
     if groups(op) > 1 or _seen(op).dilation_x > 1:
         return "the input values of a window row are not adjacent"
@@ -251,7 +255,7 @@ def _build_winograd(op: Op, target: Target, wanted: TileShape | None) -> Launch:
 
 
 IMPLEMENTATIONS = (
-    TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
+    TiledImplementation("conv_bytes", _build_bytes, _bytes),
     TiledImplementation("conv_bytes_from_linear", _build_bytes, _few_bytes, reads=LINEAR),
     Implementation("split_sums", _build_split, _one_pixel, half_arithmetic=True),
     TiledImplementation("conv_shared", shared_sums.build, _few_pixels, half_arithmetic=True),

@@ -44,10 +44,8 @@ NIBBLE = 16  # What integers of 4 bits are multiplied by as the upper halves of 
 MOST_PRODUCTS = 1 << 15
 
 
-def multiplies_bytes(op: Op, target: Target, inputs: int = 3) -> str | None:
+def multiplies_bytes(op: Op, target: Target) -> str | None:
     """Why a layer with OHWI or [outputs, inputs] weights cannot be computed so; None if it can.
-
-    One with more `inputs` has a gate.
 
     Its weights and bias must be whole numbers, which `exact` says, and its image must be stored as
     bytes. A layer whose sums may pass 2^24 has an attribute `least`, the least number of its image,
@@ -58,8 +56,8 @@ def multiplies_bytes(op: Op, target: Target, inputs: int = 3) -> str | None:
     image, weights = op.operand(0), op.operand(1)
     if not op.attrs.get("exact") or not (_of_bytes(image) or "least" in op.attrs):
         return "its image is not stored as bytes"
-    if len(op.inputs) > inputs or image.shape[-1] != weights.shape[-1]:
-        return "it has a gate, or groups of channels"
+    if image.shape[-1] != weights.shape[-1]:
+        return "it has groups of channels"
     if len(op.output.shape) > 4 or len(image.shape) > 4:
         return "rank is above 4"
     if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
@@ -122,15 +120,13 @@ def byte_products(
         each = in_blocks(ohwi(scales / np.float32(factor)), op, tile, target)
         constants["bias"] = in_slices(totals, op, target, tile.slices)
         constants["scales"] = pack_weights(each, sums, target)
+    constants["weights"] = _packed(matrix, offset, sums, target.lanes, halved)
     return Launch.of(
         op,
         "conv/conv_bytes.jinja",
         area.grid(tile),
         reads={"x": image},
-        constants={
-            **constants,
-            "weights": _packed(matrix, offset, sums, target.lanes, halved),
-        },
+        constants=constants,
         variables={
             "tile": tile,
             "blocks": area.blocks(tile),

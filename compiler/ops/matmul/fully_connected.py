@@ -178,7 +178,7 @@ def _build_shared(op: Op, target: Target, wanted: TileShape | None) -> Launch:
 
 
 def _bytes(op: Op, target: Target) -> str | None:
-    return _rows(op, target) or multiplies_bytes(op, target, len(op.inputs))
+    return _rows(op, target) or multiplies_bytes(op, target)
 
 
 def _rows_of_bytes(op: Op, target: Target) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Array, Tensor
+from ...ir import Tensor
 from ...ops.base.window import Along
 from ...ops.conv import conv, transpose_conv
 from ...ops.conv.depthwise_conv import CORRELATION
@@ -25,11 +25,10 @@ def computed_weights(here: Decomposition) -> Tensor | str:
     """
     op = here.op
     weights, bias = op.operand(1), op.input(2)
-    if weights.data is not None:
+    if weights.constant:
+        apart = bias_apart(here, 2)
         single = weights.shape[3] == 1 < conv.groups(op) == weights.shape[0]
-        if single and (bias is None or bias.constant):
-            return _of_single_channels(here, weights.data)
-        return bias_apart(here, 2)
+        return _of_single_channels(here) if single and isinstance(apart, str) else apart
     if conv.groups(op) != 1:
         return _group_by_group(here)
     image, rows, columns = _surrounded(here, op.operand(0))
@@ -73,30 +72,34 @@ def depthwise(here: Decomposition) -> Tensor | str:
     apart, times = bias_apart(here, 2), weights.shape[3] // source.shape[3]
     if not isinstance(apart, str):
         return apart
-    if weights.data is not None:
-        return _grouped(here, weights.data) if times > 1 else apart
+    if weights.constant:
+        return _grouped(here) if times > 1 else apart
     options = {**op.attrs, "depth_multiplier": 1}
     return here.add(CORRELATION, _repeated(here, source, times), weights, bias, **options)
 
 
-def _grouped(here: Decomposition, weights: Array) -> Tensor:
+def _grouped(here: Decomposition) -> Tensor:
     """Several outputs for each channel, by constant weights, are groups of channels.
 
     y = DEPTHWISE_CONV_2D(x, w[1,h,w,C*m])   becomes   y = CONV_2D(x, w[C*m,h,w,1])
     """
-    op, grouped = here.op, here.constant(np.ascontiguousarray(weights.transpose(3, 1, 2, 0)))
-    attrs = {key: value for key, value in op.attrs.items() if key != "depth_multiplier"}
-    return here.add("CONV_2D", op.operand(0), grouped, op.input(2), **attrs)
+    attrs = {key: value for key, value in here.op.attrs.items() if key != "depth_multiplier"}
+    return _exchanged(here, "CONV_2D", attrs)
 
 
-def _of_single_channels(here: Decomposition, weights: Array) -> Tensor:
+def _of_single_channels(here: Decomposition) -> Tensor:
     """Groups of one channel with one output each, as Keras writes them.
 
     y = CONV_2D(x[..,C], w[C,h,w,1])   becomes   y = DEPTHWISE_CONV_2D(x, w[1,h,w,C])
     """
-    op, turned = here.op, here.constant(np.ascontiguousarray(weights.transpose(3, 1, 2, 0)))
-    attrs = {**op.attrs, "depth_multiplier": 1}
-    return here.add("DEPTHWISE_CONV_2D", op.operand(0), turned, op.input(2), **attrs)
+    return _exchanged(here, "DEPTHWISE_CONV_2D", {**here.op.attrs, "depth_multiplier": 1})
+
+
+def _exchanged(here: Decomposition, name: str, attrs: dict[str, Any]) -> Tensor:
+    """The operator as another one, whose weights have the first and the last axis exchanged."""
+    op = here.op
+    weights = np.ascontiguousarray(op.constant(1).transpose(3, 1, 2, 0))
+    return here.add(name, op.operand(0), here.constant(weights), op.input(2), **attrs)
 
 
 def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:

@@ -38,8 +38,7 @@ def resolve_variables(graph: Graph, target: Target) -> Attempts:
         if op.name == "CALL_ONCE":
             for key, value in initial_values(graph, op, target).items():
                 variables.setdefault(key, _variable(key, value))
-                assert value.data is not None
-                graph.contents[variables[key]] = value.data
+                graph.contents[variables[key]] = value.values
                 assigned.add(key)
         else:
             key = _key(op, handles)

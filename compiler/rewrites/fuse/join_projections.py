@@ -29,16 +29,14 @@ def joined_tables(layers: Sequence[Op], name: str) -> list[Tensor | None]:
     def joined(position: int) -> Tensor:
         parts = [layer.operand(position) for layer in layers]
         shape = (sum(part.shape[0] for part in parts), *parts[0].shape[1:])
-        values = Deferred(shape, np.dtype(parts[0].dtype), lambda: _in_a_row(parts))
+        values = Deferred(
+            shape, np.dtype(parts[0].dtype), lambda: np.concatenate([part.values for part in parts])
+        )
         return constant(f"{name}/joined{position}", values)
 
     biases = np.concatenate([_bias(layer) for layer in layers])
     bias = constant(f"{name}/biases", biases) if biases.any() else None
     return [joined(1), bias, *map(joined, range(3, len(first.inputs)))]
-
-
-def _in_a_row(constants: Sequence[Tensor]) -> Array:
-    return np.concatenate([each.data for each in constants if each.data is not None])
 
 
 def _bias(layer: Op) -> Array:

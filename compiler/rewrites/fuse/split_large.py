@@ -99,8 +99,7 @@ def _gather(here: Decomposition, places: Sequence[int]) -> Tensor:
 
 
 def _rows(tensor: Tensor, start: int, end: int) -> Tensor:
-    assert tensor.data is not None
-    return constant(f"{tensor.name}/{start}", tensor.data[start:end])
+    return constant(f"{tensor.name}/{start}", tensor.values[start:end])
 
 
 LARGEST_ROW = 1 << 12  # Values of an image that a work-group reduces together with its channels.

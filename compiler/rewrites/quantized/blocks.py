@@ -19,7 +19,6 @@ def scales_of_blocks(here: Lowering, table: Tensor) -> Array:
     blocks = table.blocks
     assert blocks is not None
     check_blocks(table, blocks.scales)
-    assert blocks.scales.data is not None
     if blocks.scales.dtype != "float16":
         raise here.declined(
             f"the scales of the blocks of {table.name} are {blocks.scales.dtype}, whose bytes "
@@ -29,7 +28,7 @@ def scales_of_blocks(here: Lowering, table: Tensor) -> Array:
     if zeros is not None and zeros.any():
         raise here.declined(f"the blocks of {table.name} have zero points, which LiteRT disregards")
     count = table.shape[-1] // blocks.size
-    return blocks.scales.data.astype(np.float32).reshape(*table.shape[:-1], count)
+    return blocks.scales.values.astype(np.float32).reshape(*table.shape[:-1], count)
 
 
 def check_own_kernel(here: Lowering, weights: Tensor) -> None:

@@ -104,8 +104,7 @@ def _part(layer: Layer, image: Tensor, bias: Array | None, channels: Channels) -
         return layer.sums(image, weights, bias)
     *outer, _ = image.shape
     some = here.slice(image, [*(0 for _ in outer), first], [*(-1 for _ in outer), end - first])
-    assert weights.data is not None
-    return layer.sums(some, here.constant(weights.data[..., first:end]), bias)
+    return layer.sums(some, here.constant(weights.values[..., first:end]), bias)
 
 
 def integer_sums(layer: Layer, image: Tensor, bias: Array, parts: list[Channels]) -> Tensor:

@@ -80,11 +80,7 @@ def left_by_xnnpack(here: Lowering) -> bool:
 def _multiplies_bytes(here: Lowering, image: Tensor, weights: Tensor) -> bool:
     """Whether the device multiplies the bytes of a layer, of whatever sums 32 bits hold."""
     whole = len(image.shape) <= 4 and image.shape[-1] == weights.shape[-1]
-    if not whole or not here.target.byte_products:
-        return False
-    values = weights.data
-    assert values is not None
-    return sums_fit(values)
+    return whole and here.target.byte_products and sums_fit(weights.values)
 
 
 def _multiplies_blocks(here: Lowering, image: Tensor, weights: Tensor) -> bool:
@@ -100,9 +96,7 @@ def _multiplies_blocks(here: Lowering, image: Tensor, weights: Tensor) -> bool:
 
 def _fit(weights: Tensor) -> bool:
     """Whether float32 holds sums of products with bytes exactly, and those of a zero point."""
-    values = weights.data
-    assert values is not None
-    rows = values.reshape(len(values), -1)
+    rows = weights.values.reshape(weights.shape[0], -1)
     parts = np.array_split(rows, max(rows.nbytes // PART, 1))
     sums = (np.abs(part).sum(1, dtype=np.float64).max(initial=0) for part in parts)
     return float(max(sums)) * 128 <= EXACT
@@ -121,9 +115,14 @@ def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor
     The layer multiplies the integers as they are, which are bytes; what the zero points come to is
     taken from its sums.
     """
-    scale, zero = of_lines(here, ROW_SCALES, rows, [len(rows.shape) - 1])
-    integers = here.add("tflgpu.round_rows", rows, scale, zero)
+    integers, scale, zero = _rounded(here, rows)
     return _sums_less_zero(here, integers, zero, weights), scale
+
+
+def _rounded(here: Lowering, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows as integers that are bytes, their scales and their zero points."""
+    scale, zero = of_lines(here, ROW_SCALES, rows, [len(rows.shape) - 1])
+    return here.add("tflgpu.round_rows", rows, scale, zero), scale, zero
 
 
 def _sums_of_windows(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -144,8 +143,7 @@ def _sums_less_zero(
     here: Lowering, integers: Tensor, zero: Tensor, weights: Tensor, **others: Any
 ) -> Tensor:
     """Sums of products of bytes, as wide as they must be, less what zero points come to in them."""
-    values = weights.data
-    assert values is not None
+    values = weights.values
     wide = {} if _fit(weights) else {"least": -128}
     sums = _sums(here, integers, weights, **others, **wide)
     totals = values.reshape(len(values), -1).sum(1)
@@ -209,8 +207,7 @@ def _of_blocks(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, 
             return _of_bytes(here, image, centered, scales)
         integers, scale = by_rows(here, image, [len(image.shape) - 1])
     if blocks.size % here.target.lanes:
-        assert weights.data is not None
-        matrix = here.constant(weights.data * np.repeat(scales, blocks.size, -1))
+        matrix = here.constant(weights.values * np.repeat(scales, blocks.size, -1))
         return here.add(here.op.name, integers, matrix, None, **here.unfused), scale
     operands = integers, centered, None, here.constant(scales)
     return here.add(OF_BLOCKS, *operands, **here.unfused, exact=True), scale
@@ -220,13 +217,10 @@ def _of_bytes(
     here: Lowering, image: Tensor, weights: Tensor, scales: Array
 ) -> tuple[Tensor, Tensor]:
     """The same where the device multiplies bytes, which what zero points come to is taken from."""
-    values = weights.data
-    assert values is not None
-    scale, zero = of_lines(here, ROW_SCALES, image, [len(image.shape) - 1])
-    integers = here.add("tflgpu.round_rows", image, scale, zero)
+    integers, scale, zero = _rounded(here, image)
     operands = integers, weights, None, here.constant(scales)
     sums = here.add(OF_BLOCKS, *operands, **here.unfused, exact=True, least=-128)
-    totals = here.constant(scaled_totals(values, scales))
+    totals = here.constant(scaled_totals(weights.values, scales))
     return here.add("tflgpu.less_products", sums, zero, totals), scale
 
 

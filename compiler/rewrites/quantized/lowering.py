@@ -188,8 +188,7 @@ class Lowering(Decomposition):
 
 def _less(tensor: Tensor, zero: int) -> Array:
     """A constant of integers less their zero point, as float32."""
-    assert tensor.data is not None
-    values = tensor.data.astype(np.float32)
+    values = tensor.values.astype(np.float32)
     if zero:
         values -= np.float32(zero)
     return values

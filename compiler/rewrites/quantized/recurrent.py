@@ -114,8 +114,7 @@ class _Cell(Cell):
 
     def _sums(self, rows: Tensor, source: Tensor, weights: Tensor, bias: Array | None) -> Tensor:
         """Sums of products, which are exact."""
-        assert weights.data is not None
-        most = np.abs(weights.data).sum(1, dtype=np.float64) * self.here.reach(source)
+        most = np.abs(weights.values).sum(1, dtype=np.float64) * self.here.reach(source)
         if bias is not None:
             most = most + np.abs(bias)
         self.here.require_exact(most.max(initial=0))
