@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -326,6 +327,22 @@ def test_a_run_waits_for_events(caller: Caller, folder: Path) -> None:
             bound.submit(wait_for=5)  # type: ignore[arg-type]
         with pytest.raises(InputError, match="wait_for has a int; on OpenCL, give events of py"):
             bound.submit(wait_for=[5])
+
+
+def test_a_mapped_input_is_not_written_while_a_run_reads_it(caller: Caller, folder: Path) -> None:
+    (a, b), y = pair(), np.zeros(LENGTH, np.float32)
+    gate = cl.UserEvent(caller.context)
+    with load(folder, context=caller.context) as session:
+        mapped = session.map_input("a")
+        mapped[:] = a
+        with session.bind({"a": mapped, "b": b}, {"y": y}) as bound:
+            run = bound.submit(wait_for=[gate])
+            opening = Timer(0.1, gate.set_status, [cl.command_execution_status.COMPLETE])
+            opening.start()
+            check(session.run(pair(5))["y"], pair(5))
+            run.wait()
+            opening.join()
+    check(y, (a, b))
 
 
 def test_a_run_waits_for_fences(opengl_folder: Path, opengl_device: str) -> None:

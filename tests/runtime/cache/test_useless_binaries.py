@@ -14,7 +14,7 @@ from plans import chain, check
 from platforms import posix
 from stored import open_attached, stored
 
-from tflgpu.runtime import CacheWarning, PlanError, load
+from tflgpu.runtime import CacheWarning, DeviceError, PlanError, load
 from tflgpu.runtime.cache import binaries
 from tflgpu.runtime.cache.binaries import (
     BINARIES,
@@ -29,6 +29,7 @@ from tflgpu.runtime.cache.binaries import (
 )
 from tflgpu.runtime.cache.folder import lock
 from tflgpu.runtime.cache.variant import read_plan
+from tflgpu.runtime.execution import execution
 
 
 @pytest.fixture
@@ -60,6 +61,20 @@ def test_a_binary_of_another_driver(folder: Path, attached: Attached, builds: li
     check(folder, attached.device)
     assert len(builds) == 3
     device.release()
+
+
+def test_a_binary_that_is_found_out_when_it_is_used(
+    folder: Path, attached: Attached, builds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where kernels are bound to memory, as some drivers notice no earlier."""
+    check(folder, attached.device)
+
+    def refuse(*_: object) -> None:
+        raise DeviceError("invalid kernel")
+
+    monkeypatch.setattr(execution, "bind_commands", refuse)
+    check(folder, attached.device)
+    assert len(builds) == 2
 
 
 def test_binaries_swapped_between_drivers(
