@@ -97,15 +97,18 @@ def test_threads_open_and_run_sessions_at_once(driver: Driver, tmp_path: Path) -
 
 
 def test_half_floats_are_those_of_numpy(tmp_path: Path) -> None:
-    """Every one as a float; and of floats the nearest, with what lies between two of them."""
+    """Every one as a float; and of floats the nearest, with what lies in the middle of two."""
     options = Options(target="opencl", device="gpu", fallback="none")
     project = exported(pipeline.build(DIGITS_MODEL, options), tmp_path, embed=True).folder
     build(project, "program", *CHECKED, f"-I{project}", str(CALLERS / "halves.c"))
     halves = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(np.float16)
     every = halves.astype(np.float32).view(np.uint32)
     drawn = np.random.default_rng(3).integers(0, 1 << 32, 100_000, np.uint32)
-    near = [every, every + 1, every - 1, every ^ 0x1000, (every ^ 0x1000) + 1, drawn]
-    floats = np.concatenate(near).view(np.float32)
+    finite = halves[:0x7C00].astype(np.float64)
+    middle = np.append((finite[:-1] + finite[1:]) / 2, 65520).astype(np.float32).view(np.uint32)
+    signed = (every, middle, middle | 1 << 31)
+    near = [bits for each in signed for bits in (each, each + 1, each - 1)]
+    floats = np.concatenate([*near, drawn]).view(np.float32)
     ran = subprocess.run(
         ["./program"], cwd=project, input=floats.tobytes(), capture_output=True, check=True
     )

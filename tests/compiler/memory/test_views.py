@@ -72,6 +72,15 @@ def beside(axis: int) -> Value:
     return call("MAX_POOL_2D", whole, filter_height=3, filter_width=3, **WINDOW)
 
 
+def beside_in_store() -> list[Value]:
+    """Pictures beside each other, of which one is added to what is computed for each pixel."""
+    image = x(2, 5, 7, 16)
+    left, right = conv(image, 16, 16), conv(image, 16, 16)
+    added = call("ADD", call("CONV_2D", image, w(16, 1, 1, 16), w(16), **WINDOW), left)
+    whole = concat(2, left, right)
+    return [call("MAX_POOL_2D", whole, filter_height=3, filter_width=3, **WINDOW), added]
+
+
 def stacked() -> Value:
     image = call("NEG", x(3, 5, 7, 16))
     layers = [call(name, image) for name in ("ABS", "TANH", "EXP")]
@@ -165,9 +174,14 @@ def test_only_parts_that_share_a_slice_are_copied() -> None:
     assert [told.count("on slices of 16 channels") for told in reasons(amid_slices())] == [2]
 
 
-def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one() -> None:
-    told = "1 of 2 parts is copied: a kernel cannot skip the gaps that y/TANH1.0 would have"
-    assert reasons(beside(2)) == [told]
+@pytest.mark.parametrize(
+    ("value", "name"), [(beside(2), "y/TANH1.0"), (beside_in_store(), "y/CONV_2D0.0")]
+)
+def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one(
+    value: Value | list[Value], name: str
+) -> None:
+    told = f"1 of 2 parts is copied: a kernel cannot skip the gaps that {name} would have"
+    assert reasons(value) == [told]
 
 
 def test_parts_are_kept_together_to_be_readable() -> None:

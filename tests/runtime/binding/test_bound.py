@@ -224,6 +224,10 @@ def test_device_memory_as_an_array(session: Session, attached: Attached) -> None
         mapped[:] = 2 * a
         bound.run()
         check(result, (2 * a, b))
+    first = np.broadcast_to(mapped[:1], mapped.shape)
+    with session.bind({"a": first, "b": b}, {"y": result}) as bound:
+        bound.run()
+        check(result, (first, b))
     with pytest.raises(InputError, match="c is not an input of the model, which has a, b"):
         session.map_input("c")
     session.close()
