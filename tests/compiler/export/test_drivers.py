@@ -115,6 +115,13 @@ def test_compiled_kernels_are_kept(ready: Ready, digits: Demo, tmp_path: Path) -
             unfinished = file.with_suffix(".new")
             unfinished.write_bytes(b"half")
             os.utime(unfinished, (0, 0))
+    else:
+        # That of a program that is storing it is not.
+        file.write_bytes(b"")
+        unfinished.write_bytes(b"half")
+        ran = digits.run(*options, content=content(IMAGE))
+        assert (ran.returncode, digits.outputs == wanted) == (0, True), ran.stderr
+        assert sorted(each.read_bytes() for each in cache.iterdir()) == [b"", b"half"]
 
 
 def test_a_device_that_is_not_there_is_named(ready: Ready, digits: Demo) -> None:
