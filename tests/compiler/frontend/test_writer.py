@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tflgpu.compiler.errors import ModelError, PassError
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant, fuse
+from tflgpu.compiler.ir import Blocks, Graph, Op, Quantization, Tensor, constant, fuse
 from tflgpu.compiler.tflite_schema import OPERATORS, option_table_of
 
 Array = NDArray[Any]
@@ -78,7 +78,9 @@ def operands(op: Op) -> list[Tensor]:
 
 
 def described(tensor: Tensor) -> tuple[Any, ...]:
-    blocks = tensor.blocks and (tensor.blocks.size, tensor.blocks.scales.name)
+    found = tensor.blocks
+    zeros = found and found.zero_points
+    blocks = found and (found.size, found.scales.name, zeros and zeros.name)
     quantization = tensor.quantization
     return (tensor.name, tensor.shape, tensor.dtype, quantization, tensor.variable, blocks)
 
@@ -134,7 +136,15 @@ def test_everything_about_a_tensor_comes_back() -> None:
     weights = Tensor("w", (2, 3), "int8", np.arange(6, dtype=np.int8).reshape(2, 3), channels)
     y = Tensor("y", (), "float32")
     open_batch = Tensor("z", (1, 5), signature=(-1, 5))
-    op = Op("Mine", (x, None, state, weights), (y, open_batch), {"custom_options": b"\x01\x02"})
+    scales = constant("scales", np.float16([[1, 2], [3, 4]]))
+    zeros = constant("zeros", np.int8([[1, 0], [0, 2]]))
+    blocks = (Blocks(2, scales, None), Blocks(2, scales, zeros))
+    tables = [
+        Tensor(f"table{n}", (2, 4), "int4", np.arange(-4, 4, dtype="b").reshape(2, 4), blocks=each)
+        for n, each in enumerate(blocks)
+    ]
+    inputs = (x, None, state, weights, *tables)
+    op = Op("Mine", inputs, (y, open_batch), {"custom_options": b"\x01\x02"})
     op.version = 3
     graph = graph_of(op)
     again = read(write(graph))
