@@ -97,6 +97,18 @@ def test_sizes_of_other_tensors_follow_a_resized_input(make: Any) -> None:
     assert (7, 3) not in before and after.count((7, 3)) == 2
 
 
+def test_an_input_that_is_resized_has_no_memory(make: Any) -> None:
+    content = batches()
+    for each in (make(content), litert.Interpreter(model_content=content)):
+        each.allocate_tensors()
+        each.resize_tensor_input(given(each), [7, 5])
+        assert list(each.get_input_details()[0]["shape"]) == [7, 5]
+        with pytest.raises(ValueError, match="Tensor is unallocated"):
+            each.set_tensor(given(each), np.zeros((7, 5), np.float32))
+        with pytest.raises(ValueError, match="Tensor data is null"):
+            each.get_tensor(given(each))
+
+
 def test_sizes_that_are_compiled_at_once(make: Any, tmp_path: Path) -> None:
     """Resizing to them compiles nothing, and they are on the device together."""
     content = batches()
