@@ -22,7 +22,9 @@ from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError, InputError, load
+from tflgpu.runtime.input_shapes import matching
 from tflgpu.runtime.opencl import library, memory
+from tflgpu.runtime.plan.records import TensorInfo
 
 # Without its hints, which are wrong about create_context.
 moderngl: Any = importlib.import_module("moderngl")
@@ -305,6 +307,18 @@ def test_opencl_images_of_bytes(
         wrong = cl.create_image(caller.context, FLAGS.READ_WRITE, floats, (7, 5))
         with pytest.raises(InputError, match="its elements are float32, but those on the device"):
             session.bind({"x": wrong})
+
+
+def test_memory_without_a_shape_fits_each_choice(caller: Caller) -> None:
+    """Of input shapes: a buffer, and an image, which has no batch. Other inputs choose."""
+    infos = [TensorInfo("x", (1, 5, 7, 4), "float32"), TensorInfo("n", (3,), "float32")]
+    choices = [{"x": (1, 5, 7, 4), "n": (3,)}, {"x": (1, 9, 7, 4), "n": (2,)}]
+    form = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
+    image = cl.create_image(caller.context, FLAGS.READ_WRITE, form, (7, 5))
+    for x in (image, caller.buffer(np.zeros(140, np.float32))):
+        assert matching(choices, infos, {"x": x, "n": np.zeros(2, np.float32)}) == 1
+        with pytest.raises(InputError, match="x has no shape to choose the input shapes by"):
+            matching(choices, infos, {"x": x})
 
 
 def test_a_run_waits_for_events(caller: Caller, folder: Path) -> None:
