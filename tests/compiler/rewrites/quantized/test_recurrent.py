@@ -42,9 +42,12 @@ def lstm(
     projected: int = 0,
     cell_scale: float = 2.0**-11,
     peephole: bool = False,
-    normalized: bool = False,
+    normalized: tuple[float, float] | None = None,
 ) -> bytes:
-    """A model that is an LSTM; `joined` lets the forget gate stand for the input gate, too."""
+    """A model that is an LSTM; `joined` lets the forget gate stand for the input gate, too.
+
+    `normalized` is how far apart the sums of gates are, and the factors that they are given then.
+    """
     outputs = projected or CELLS
     source = tensor("x", (BATCH, steps, INPUTS), "int8", 0.05, 7)
     operands: list[Tensor | None] = [None] * 24
@@ -55,8 +58,9 @@ def lstm(
             operands[5 + gate] = filled(f"r{gate}", (CELLS, outputs), "int8", 127, 0.005)
             operands[12 + gate] = filled(f"b{gate}", (CELLS,), "int32", 2000, 0.0002)
             if normalized:
-                operands[12 + gate] = filled(f"b{gate}", (CELLS,), "int32", 9000000, 3e-8)
-                operands[20 + gate] = filled(f"n{gate}", (CELLS,), "int16", 32767, 0.00003)
+                factor = normalized[1]
+                operands[12 + gate] = filled(f"b{gate}", (CELLS,), "int32", 9000000, factor / 1000)
+                operands[20 + gate] = filled(f"n{gate}", (CELLS,), "int16", 32767, factor)
     if peephole:
         for position in (9, 10, 11)[joined:]:
             operands[position] = filled(f"p{position}", (CELLS,), "int16", 9999, 0.0001)
@@ -71,7 +75,7 @@ def lstm(
         state.variable = True
         operands[position] = state
     hidden = tensor("hidden", (1,), "int8", 0.0078, -3 if projected else 5)
-    step = 0.0003 if normalized else 2.0**-12
+    step = normalized[0] if normalized else 2.0**-12
     inner = [tensor(f"inner{i}", (1,), "int16", step) for i in range(4)]
     result = tensor("y", (BATCH, steps, outputs), "int8", 0.0078, 5)
     attrs = {"fused_activation_function": "TANH", "cell_clip": 10.0, "time_major": False}
@@ -165,6 +169,8 @@ def hybrid_svdf(asymmetric: bool) -> bytes:
     return hybrid("SVDF", operands, CELLS, rank=2, **attrs)
 
 
+NORMAL = (0.0003, 0.00003)
+
 CELLS_OF_ALL_KINDS = {
     "plain": lambda: lstm(),
     "one step": lambda: lstm(steps=1),
@@ -176,11 +182,12 @@ CELLS_OF_ALL_KINDS = {
     "features of many ranks": lambda: svdf(rank=173, memory=3),
     "peepholes": lambda: lstm(peephole=True),
     "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
-    "normalized": lambda: lstm(normalized=True),
+    "normalized": lambda: lstm(normalized=NORMAL),
     "normalized, with joined gates and a projection": lambda: lstm(
-        normalized=True, joined=True, projected=11
+        normalized=NORMAL, joined=True, projected=11
     ),
-    "normalized, with peepholes": lambda: lstm(normalized=True, peephole=True),
+    "normalized, of almost equal sums": lambda: lstm(normalized=(8.0, 0.0003)),
+    "normalized, with peepholes": lambda: lstm(normalized=NORMAL, peephole=True),
     "fine cell state": lambda: lstm(cell_scale=2.0**-15),
 }
 
