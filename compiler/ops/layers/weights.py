@@ -153,7 +153,7 @@ def in_bytes(launch: Launch, op: Op, target: Target) -> Launch:
 
     Where it waits for memory, as with a single row of inputs, it takes a fraction of the time.
     """
-    bits = stored_bits(op, target)
+    bits = stored_bits(op)
     if bits is None:
         return launch
     roles = dict(launch.constants)
@@ -165,9 +165,9 @@ def in_bytes(launch: Launch, op: Op, target: Target) -> Launch:
     return replace(launch, constants=roles, packed={"weights": packed})
 
 
-def stored_bits(op: Op, target: Target) -> int | None:
+def stored_bits(op: Op) -> int | None:
     """The bits in which the weights of a layer are stored if they are whole numbers, else None."""
-    if not op.attrs.get("exact") or target.half:
+    if not op.attrs.get("exact"):
         return None
     values = op.constant(1)
     low, high = values.min(), values.max()

@@ -39,9 +39,9 @@ def split_large_weights(graph: Graph, target: Target) -> Attempts:
     for op in graph.ops:
         weights = _weights(op)
         most = target.device.max_binding
-        if weights is None or weights.shape[0] * _row(op, weights, target) <= most:
+        if weights is None or weights.shape[0] * _row(op, weights) <= most:
             continue
-        rows = most // _row(op, weights, target) // BLOCK * BLOCK
+        rows = most // _row(op, weights) // BLOCK * BLOCK
         if (yield Attempt((op,), None if rows else "a few of its rows are as large")):
             places = [*range(0, weights.shape[0], rows), weights.shape[0]]
             here = Decomposition(graph, op, target)
@@ -64,12 +64,12 @@ def _ungrouped(op: Op) -> bool:
     return op.operand(0).shape[-1] == op.operand(1).shape[-1]
 
 
-def _row(op: Op, weights: Tensor, target: Target) -> int:
+def _row(op: Op, weights: Tensor) -> int:
     """Bytes of a row on the device. That of a layer has a bias, which lies beside the weights."""
     length = weights.elements // weights.shape[0]
     if op.name == "GATHER":
         return length * element_bytes(weights)
-    bits = stored_bits(op, target) or 8 * WORD
+    bits = stored_bits(op) or 8 * WORD
     return length * bits // 8 + WORD
 
 
