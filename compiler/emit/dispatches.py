@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from ...runtime.plan.records import Dispatch, IndexCheck
-from ...runtime.plan.storage import WORD
 from ..codegen.generate import findings
 from ..codegen.generated import GeneratedLaunch, Kernels, computed
 from ..errors import UnfitKernelError
@@ -17,8 +16,7 @@ from ..ir import Array, Op, Origin, Tensor
 from ..memory.allocation import Allocation
 from ..ops.base.definition import traits_of
 from ..ops.base.launch import Constant
-from ..ops.base.storage import SLICED, device_array, halves_rows, lane_of, pack_slices
-from ..target import Target
+from ..ops.base.storage import SLICED, device_array, stored_array
 from .weights import Weights, without_denormals
 
 
@@ -61,7 +59,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
             argument = weights.add(joined(rendered.constants, rendered.halved))
         elif tensors[0].constant:
             storage = SLICED if tensors[0] in launch.packed else launch.reads
-            argument = weights.add(_stored(tensors[0], storage, allocation.target))
+            argument = weights.add(stored_array(tensors[0], storage, allocation.target))
         else:
             argument = allocation.argument(tensors, parameter.writes)
         arguments.append(replace(argument, texel=parameter.texel))
@@ -94,28 +92,6 @@ def joined(constants: Sequence[Constant], halved: bool) -> Array:
             place[:] = without_denormals(values)
         start += item.size
     return array.view(np.int32) if whole else array
-
-
-def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
-    """A constant as a kernel reads it from a separate buffer."""
-    values = tensor.values
-    if storage != SLICED:
-        rows = device_array(values)
-        return rows.astype(np.float16) if halves_rows(tensor, target) else rows
-    lane = lane_of(tensor, target)
-    # Bytes that have a sign lose it by wrapping.
-    bytes_alone = lane.bytes == 1 and values.dtype == np.int8
-    sliced = pack_slices(values, target.lanes, np.int8 if bytes_alone else np.float32)
-    if lane.bytes == WORD:
-        return sliced
-    integers = (sliced - lane.base).astype(lane.dtype)
-    return _in_halves(integers.reshape(-1, target.lanes)) if lane.halved else integers
-
-
-def _in_halves(slices: Array) -> Array:
-    """Slices of numbers of 4 bits, two in the bytes of one."""
-    even = np.pad(slices, ((0, len(slices) % 2), (0, 0)))
-    return np.asarray(even[::2] | even[1::2] << 4)
 
 
 def index_checks(

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -144,6 +145,23 @@ class ModelFile:
         if buffer.Offset() > 1:
             return self.source.span(buffer.Offset(), buffer.Size())
         return self.source.view(buffer, "Data")
+
+    @cached_property
+    def tied(self) -> set[int]:
+        """The buffers whose rows lookups read and that layers have as weights, in any subgraphs."""
+        readers: dict[str, set[int]] = {"EMBEDDING_LOOKUP": set(), "FULLY_CONNECTED": set()}
+        numbers = {number: name for number, (name, _, _) in enumerate(self.codes)}
+        if not readers.keys() <= set(numbers.values()):
+            return set()
+        for index, subgraph in enumerate(self.subgraphs):
+            with self.source.at(f"subgraph {index}"):
+                tensors = dict(enumerate(self.source.children(subgraph, "Tensors")))
+                for op in self.source.children(subgraph, "Operators"):
+                    buffers = readers.get(numbers.get(op.OpcodeIndex(), ""))
+                    if buffers is not None:
+                        operands = self.source.numbers(op, "Inputs")[1:2]
+                        buffers.update(tensors[t].Buffer() for t in operands if t in tensors)
+        return set.intersection(*readers.values())
 
     def tensor_names(self, subgraph: int) -> list[str]:
         """The names of a subgraph's tensors, made unique with numbers and given to unnamed ones."""

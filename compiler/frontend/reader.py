@@ -215,6 +215,7 @@ class _Subgraph:
             if tensor.variable:
                 raise ModelError("it is both a variable and a constant")
             tensor.content = self._content(table, raw, dtype, shape)
+            tensor.tied = table.Buffer() in self.model.tied
         return tensor
 
     def _content(self, table: Any, raw: Bytes, dtype: str, shape: Shape) -> Array:

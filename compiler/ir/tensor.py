@@ -40,15 +40,16 @@ class Blocks:
     zero_points: Tensor | None
 
 
-# The integers as which whole numbers may be stored, and their bits; nibbles are for weights.
-WHOLE_BITS = {"nibbles": 4, "bytes": 8, "shorts": 16}
+# The integers as which whole numbers may be stored, and their bits; nibbles are for weights, and so
+# are words, of which each holds four bytes that are multiplied at once.
+WHOLE_BITS = {"nibbles": 4, "bytes": 8, "shorts": 16, "words": 32}
 
 
 @dataclass(frozen=True)
 class Whole:
     """How whole numbers are stored: as integers without a sign, each less `base`."""
 
-    # 4, 8 or 16. In slices, two of 4 bits share a byte: those of a slice and of the one after.
+    # One of WHOLE_BITS. In slices, two of 4 bits share a byte: those of a slice and of the next.
     bits: int
     base: int  # The number that a stored 0 stands for.
     # Whether they have a sign where they are row-major bytes, which the model's int8 then are.
@@ -56,12 +57,12 @@ class Whole:
 
     @property
     def called(self) -> str:
-        """nibbles, bytes or shorts."""
+        """nibbles, bytes, shorts or words."""
         return next(name for name, bits in WHOLE_BITS.items() if bits == self.bits)
 
     @property
     def dtype(self) -> str:
-        """uint8 or uint16."""
+        """uint8, uint16 or uint32."""
         return f"uint{max(self.bits, 8)}"
 
     @property
@@ -116,6 +117,8 @@ class Tensor:
     whole: Whole | None = None
     # Whether slices are stored in single precision although the target stores them in half.
     kept: bool = False
+    # Whether lookups read the rows of this constant, and layers have it as their weights.
+    tied: bool = False
 
     @property
     def elements(self) -> int:
@@ -147,8 +150,8 @@ def scalar(value: float, name: str = "scalar", dtype: str = "float32") -> Tensor
     return Tensor(name, (), dtype, np.asarray(value, dtype))
 
 
-def constant(name: str, content: Array | Deferred) -> Tensor:
-    return Tensor(name, tuple(content.shape), content.dtype.name, content)
+def constant(name: str, content: Array | Deferred, tied: bool = False) -> Tensor:
+    return Tensor(name, tuple(content.shape), content.dtype.name, content, tied=tied)
 
 
 def dequantized(tensor: Tensor) -> Array | None:

@@ -32,6 +32,7 @@ from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
 from .fuse.split_large import split_large_weights, split_reduction
 from .fuse.split_normalization import split_normalization
+from .fuse.tie_tables import tie_tables
 from .fuse.truth_in_floats import truth_in_floats
 from .fuse.update_in_place import update_in_place
 from .layout.align_unit_axes import align_unit_axes
@@ -135,6 +136,7 @@ FUSE: tuple[Pass, ...] = (
     join_projections,
     join_rotations,
     split_large_weights,
+    tie_tables,
     separate_outputs,
     update_in_place,
     split_reduction,

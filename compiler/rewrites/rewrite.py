@@ -23,6 +23,9 @@ from ..events import Event, describe
 from ..ir import Graph, Op, Origin, Tensor
 from ..target import Target
 
+# The reason for which a rewrite leaves alone weights that are `tied`.
+LOOKED_UP = "lookups read its weights, too"
+
 
 def also_used(tensor: Tensor) -> str:
     """The reason for which a rewrite leaves alone what computes a tensor."""

@@ -210,6 +210,19 @@ TABLES_OF_WEIGHTS: dict[str, Callable[[int], Value]] = {
 }
 
 
+def tied_tables() -> Iterator[Case]:
+    """The weights of a layer are the table of what it reads, too."""
+    tables = {name: table(83) for name, table in TABLES_OF_WEIGHTS.items()}
+    for dtype, columns in (("int8", 37), ("int4", 36), ("int4", 70)):
+        tables[f"{dtype} of {columns} columns"] = weights((83, columns), dtype=dtype)
+    for name, table in tables.items():
+        for rows in (1, 5):
+            found = call("EMBEDDING_LOOKUP", xi(rows, draw="counts"), table)
+            yield row(
+                "tied tables", f"{name}, {rows} rows", call("FULLY_CONNECTED", found, table, None)
+            )
+
+
 def gates() -> Iterator[Case]:
     """Two layers of floats, of which one decides how much of the other's result remains."""
     for name, table in TABLES_OF_WEIGHTS.items():
@@ -264,6 +277,14 @@ def normalized_rows() -> Iterator[Case]:
 
 
 TABLES = (
-    *(weights_alone, packed_weights, blocks_of_weights, gates, projections, normalized_rows),
+    *(
+        weights_alone,
+        packed_weights,
+        blocks_of_weights,
+        tied_tables,
+        gates,
+        projections,
+        normalized_rows,
+    ),
     weights_that_are_computed,
 )

@@ -20,5 +20,6 @@ def slice_codec(lane: Lane, half: bool) -> SliceCodec:
         "float16": Halves() if half else Half(),
         "uint8": replace(NIBBLES if lane.halved else BYTES, least=lane.base),
         "uint16": replace(SHORTS, least=lane.base),
+        "uint32": Floats(),  # Their bits.
     }
     return codecs[lane.dtype]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ....runtime.plan.storage import device_dtype, element_size, item_size, whole_words
+from ....runtime.plan.storage import WORD, device_dtype, element_size, item_size, whole_words
 from ...ir import Array, Shape, Tensor
 from ...target import Target
 
@@ -31,7 +31,7 @@ SLICED = "sliced"  # Channels in slices of the target's width: [batch][slice][he
 class Lane:
     """How one lane of a slice is stored."""
 
-    dtype: str  # float32, float16, uint8 or uint16.
+    dtype: str  # float32, float16, uint8, uint16 or uint32.
     bytes: int
     base: int = 0  # The number that a stored 0 stands for; only for uint8 and uint16.
     # Whether a byte is two lanes of 4 bits: the lower one of a slice, the upper of the next.
@@ -130,3 +130,25 @@ def device_array(data: Array) -> Array:
         return np.asarray(data, np.float32)
     narrow = data.dtype.name in ("int8", "uint8")
     return np.asarray(data) if narrow else np.asarray(data).astype(np.int32)
+
+
+def stored_array(tensor: Tensor, storage: str, target: Target) -> Array:
+    """A constant as a kernel reads it from a buffer of its own."""
+    values = tensor.values
+    if storage != SLICED:
+        rows = device_array(values)
+        return rows.astype(np.float16) if halves_rows(tensor, target) else rows
+    lane = lane_of(tensor, target)
+    # Bytes that have a sign lose it by wrapping.
+    exact = values.dtype.name in ("int8", "int32") and lane.dtype == f"u{values.dtype.name}"
+    sliced = pack_slices(values, target.lanes, values.dtype if exact else np.float32)
+    if lane.bytes == WORD:
+        return sliced
+    integers = (sliced - lane.base).astype(lane.dtype)
+    return _in_halves(integers.reshape(-1, target.lanes)) if lane.halved else integers
+
+
+def _in_halves(slices: Array) -> Array:
+    """Slices of numbers of 4 bits, two in the bytes of one."""
+    even = np.pad(slices, ((0, len(slices) % 2), (0, 0)))
+    return np.asarray(even[::2] | even[1::2] << 4)

@@ -1,11 +1,23 @@
-"""tflgpu.lookup: rows of a table of integers of 8 or 4 bits, which indices name, as floats.
+"""tflgpu.lookup: rows of a table, which indices name, as floats.
 
-    y = tflgpu.lookup(ids, table) bits=4 shape=(32000,512)
+    y = tflgpu.lookup(ids, table) bits=4 shape=(32000,512) least=-8
 
-A table of four bits has two numbers in a byte, the first in its lower half, each plus 8.
+The numbers of a table are floats of 32 bits, or integers of 8 or 4. With `least`, integers have no
+sign: it is what a stored 0 stands for. Two of 4 bits share a byte: the lower halves of bytes are
+`run` numbers, the upper ones as many that follow.
+
+A table is row-major, or in the order in which a layer has it as its weights: blocks of so many
+rows, of each of which so many columns, `unit`, lie together. In numpy, once rows and columns are
+filled up, that is
+
+    table.reshape(-1, block, columns // unit, unit).swapaxes(1, 2)
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -15,25 +27,58 @@ from ..base.definition import define, row_major
 from ..base.launch import Launch, linear_launch
 from ..base.storage import ANY
 from ..base.traits import Traits
+from ..layers.weights import LEAST
 
 NAME = "tflgpu.lookup"
 
-LEAST = -8  # The number of four bits that is stored as 0.
-
 
 def in_halves(values: Array) -> Array:
-    """Numbers of four bits, two in a byte, as a table has them."""
-    numbers = (values.reshape(-1) - LEAST).astype(np.uint8)
+    """Numbers of four bits, two in a byte, as a row-major table has them."""
+    numbers = (values.reshape(-1) - LEAST[4]).astype(np.uint8)
     pairs = np.resize(numbers, -(-len(numbers) // 2) * 2).reshape(-1, 2)
     return np.asarray(pairs[:, 0] | pairs[:, 1] << 4, np.uint8)
 
 
+def from_halves(pairs: Array) -> Array:
+    """The numbers of four bits of such a table, int8 [number]."""
+    return (np.stack([pairs & 15, pairs >> 4], -1).astype(np.int8) + LEAST[4]).reshape(-1)
+
+
+@dataclass(frozen=True)
+class TableOrder:
+    """The order of a table's numbers, and how integers are stored; the attributes of a lookup."""
+
+    block: int = 1
+    unit: int = 1
+    run: int = 1
+    least: int = 0
+
+    @classmethod
+    def of(cls, op: Op) -> TableOrder:
+        names = (field.name for field in fields(cls))
+        return cls(**{name: op.attrs[name] for name in names if name in op.attrs})
+
+    def place(self, row: Any, column: Any, columns: int) -> Any:
+        """Which number is in a row and a column, arrays or expressions, of so many columns."""
+        units = -(-columns // self.unit)
+        place = row // self.block * units + column // self.unit
+        return (place * self.block + row % self.block) * self.unit + column % self.unit
+
+
 def _reference(op: Op, ids: Array, table: Array) -> Array:
-    shape = op.attrs["shape"]
+    size, *inner = op.attrs["shape"]
+    order, columns = TableOrder.of(op), prod(inner)
+    rows = np.clip(ids, 0, size - 1).astype(np.int64)[..., None]
+    places = order.place(rows, np.arange(columns), columns)
     if op.attrs["bits"] == 4:
-        halves = np.stack([table & 15, table >> 4], -1).reshape(-1)[: prod(shape)]
-        table = halves.astype(np.float32) + LEAST
-    return np.asarray(table.reshape(shape)[np.clip(ids, 0, shape[0] - 1)], np.float32)
+        run = order.run
+        both = table.reshape(-1)[places // (2 * run) * run + places % run].astype(np.int32)
+        numbers = np.where(places // run % 2 < 1, both % 16, both // 16)
+        numbers = numbers if order.least else (numbers + 8) % 16 - 8
+    else:
+        numbers = table.reshape(-1)[places]
+    found = numbers.astype(np.float32) + np.float32(order.least)
+    return np.asarray(found.reshape(*ids.shape, *inner))
 
 
 def _build(op: Op, target: Target) -> Launch:
@@ -42,8 +87,13 @@ def _build(op: Op, target: Target) -> Launch:
         op,
         "move/lookup.jinja",
         reads={"indices": op.operand(0), "x": op.operand(1)},
-        variables={"size": size, "inner": prod(inner), "bits": op.attrs["bits"]},
-        limits={"indices": (size,)},
+        variables={
+            "size": size,
+            "inner": prod(inner),
+            "bits": op.attrs["bits"],
+            "order": TableOrder.of(op),
+        },
+        limits={"indices": (op.attrs.get("limit", size),)},
     )
 
 

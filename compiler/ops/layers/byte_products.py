@@ -20,7 +20,7 @@ from math import prod
 
 import numpy as np
 
-from ...ir import Array, Op, Tensor
+from ...ir import Array, Op, Tensor, Whole
 from ...target import Target
 from ..base.choose_tile import TileLimits, choose_tile
 from ..base.images import flattens, one_column
@@ -28,6 +28,7 @@ from ..base.launch import Constant, Launch
 from ..base.tile import Area, TileShape
 from ..base.window import Window
 from .weights import (
+    apart,
     bias_slices,
     in_blocks,
     in_slices,
@@ -35,6 +36,7 @@ from .weights import (
     ohwi,
     pack_weights,
     scaled_totals,
+    sharing,
 )
 
 WORD = 4  # Products of bytes that are added at once.
@@ -103,7 +105,7 @@ def byte_products(
     flat = one_column(op) or (window is None and flattens(op))
     area = Area.of(op, target, flat, sums=layers_of(op))
     limits = _limits(target, sums_bytes=bool(offset), twice=scales is not None)
-    tile = choose_tile(area, target, wanted, limits=limits)
+    tile = choose_tile(area, sharing(op, target), wanted, limits=limits)
     sums = area.sums * tile.slices
     matrix = in_blocks(matrix, op, tile, target)[:]
     matrix = factor * matrix if halved else matrix
@@ -121,7 +123,7 @@ def byte_products(
         constants["bias"] = in_slices(totals, op, target, tile.slices)
         constants["scales"] = pack_weights(each, sums, target)
     constants["weights"] = _packed(matrix, offset, sums, target.lanes, halved)
-    return Launch.of(
+    launch = Launch.of(
         op,
         "conv/conv_bytes.jinja",
         area.grid(tile),
@@ -143,6 +145,7 @@ def byte_products(
         heavy=True,
         flops=2 * area.sums * op.output.elements * prod(weights.shape[1:]),
     )
+    return apart(launch, op, target, Whole(8 * WORD, 0)) if op.operand(1).tied else launch
 
 
 def _limits(target: Target, sums_bytes: bool, twice: bool) -> TileLimits:

@@ -22,7 +22,7 @@ from ..base.storage import bhwc
 from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.window import Window
 from ..reduce.lines import SEATS
-from .weights import bias_slices, ohwi, pack_weights
+from .weights import bias_slices, ohwi, pack_weights, sharing
 
 # The window of fully connected layers, which are 1x1 convolutions.
 PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
@@ -85,7 +85,8 @@ def _tile(op: Op, target: Target, wanted: TileShape | None, parts: int) -> Tile:
     area, seen = _area(op, target), bhwc(op.operand(0).shape)[2]
     masked = not _flat(op) and any((window_of(op) or PIXEL).columns_beyond(seen, area.columns))
     work = MASKED_SLICES if masked else Loads(shifted=True, gated=op.input(3) is not None)
-    return choose_tile(replace(area, rows=area.rows * parts), target, wanted, work=work)
+    area = replace(area, rows=area.rows * parts)
+    return choose_tile(area, sharing(op, target), wanted, work=work)
 
 
 def _shared(tile: Tile, parts: int, target: Target) -> int:

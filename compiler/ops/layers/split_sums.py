@@ -18,7 +18,7 @@ from ..base.launch import Launch
 from ..base.storage import slice_count
 from ..base.tile import Area
 from ..reduce.lines import A_BARRIER
-from .weights import ohwi, pack_weights
+from .weights import ohwi, pack_weights, sharing
 
 PARTS = 4  # Fewest work-items that share the sums of one output slice.
 MIN_INPUTS = 64  # Fewest inputs for which sharing outweighs the barrier.
@@ -61,6 +61,7 @@ def _parts(slices: int, inputs: int, target: Target) -> int:
 
 def _shared_slices(op: Op, target: Target) -> int:
     """The slices of a block of weights that layers of more rows read, too; 0 if none do."""
+    target = sharing(op, target)
     if not target.shares_weights or op.operand(1).shape[-1] % target.lanes:
         return 0
     return common_slices(Area.of(op, target, True), target, IN_ROWS)

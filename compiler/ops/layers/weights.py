@@ -152,17 +152,27 @@ def in_bytes(launch: Launch, op: Op, target: Target) -> Launch:
     """A launch that reads weights as bytes, or halves of them, if they hold the whole numbers.
 
     Where it waits for memory, as with a single row of inputs, it takes a fraction of the time.
+    Weights that lookups read, too, are an array of their own whatever they are.
     """
     bits = stored_bits(op)
-    if bits is None:
+    if bits is None and not op.operand(1).tied:
         return launch
+    return apart(launch, op, target, None if bits is None else Whole(bits, LEAST[bits]))
+
+
+def apart(launch: Launch, op: Op, target: Target, whole: Whole | None) -> Launch:
+    """A launch whose weights are an array of their own, of numbers stored as `whole` says."""
     roles = dict(launch.constants)
-    slices = np.asarray(roles.pop("weights"), np.int8).reshape(1, 1, -1, target.lanes)
-    stored = Whole(bits, LEAST[bits])
-    packed = Tensor(
-        f"{op.operand(1).name}/{stored.called}", slices.shape, content=slices, whole=stored
-    )
-    return replace(launch, constants=roles, packed={"weights": packed})
+    narrow = np.int8 if whole and whole.bits <= 8 else None
+    slices = np.asarray(roles.pop("weights"), narrow).reshape(1, 1, -1, target.lanes)
+    name = f"{op.operand(1).name}/{whole.called if whole else 'packed'}"
+    own = Tensor(name, slices.shape, content=slices, whole=whole)
+    return replace(launch, constants=roles, packed={"weights": own})
+
+
+def sharing(op: Op, target: Target) -> Target:
+    """The target of a layer, whose weights are shared if lookups read them, too."""
+    return replace(target, shares_weights=target.shares_weights or op.operand(1).tied)
 
 
 def stored_bits(op: Op) -> int | None:

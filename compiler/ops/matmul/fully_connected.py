@@ -36,6 +36,7 @@ from ..layers.weights import (
     layers_of,
     ohwi,
     pack_weights,
+    sharing,
     wide_sums,
 )
 
@@ -82,7 +83,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     the last one."""
     flat = flattens(op)
     area = Area.of(op, target, flat, layers_of(op), epilogue_operands(op))
-    tile = choose_tile(area, target, wanted, work=IN_ROWS)
+    tile = choose_tile(area, sharing(op, target), wanted, work=IN_ROWS)
     weights = op.constant(1)
 
     def pack(table: Array) -> Constant:
@@ -124,6 +125,7 @@ def shares_sums(op: Op, target: Target) -> str | None:
     """Why a layer is faster alone, in a kernel whose work-items share sums; None if it is not."""
     if of_a_vector(op, target) is None:
         return "work-items share the sums of a single row"
+    target = sharing(op, target)
     if target.shares_weights and (in_rows(op, target) or splits_alone(op, target)) is None:
         return "another choice may have a single row, whose sums work-items would share"
     if shared_sums.unsuited(op, target) is None:

@@ -6,7 +6,7 @@ from ...ir import Array, Graph, Op, Shape, constant
 from ...ops import operators_with
 from ...ops.base.definition import weights_of, window_of
 from ...ops.base.traits import Weights
-from ..rewrite import rewrite
+from ..rewrite import LOOKED_UP, rewrite
 
 SCALED = operators_with(lambda traits: traits.weights and traits.weights.input_axis is not None)
 
@@ -65,6 +65,8 @@ def _unsupported_reason(
         return "the feature map broadcasts, or the channels are split into groups"
     if values.size not in (1, shape[-1]) or (values.size > 1 and values.shape[-1] != shape[-1]):
         return "the constant is neither a scalar nor one value per channel"
+    if scale.name in ("MUL", "DIV") and weights.tied:
+        return LOOKED_UP
     if scale.name in ("ADD", "SUB"):
         if not weighted.summed_axes:
             return "at the edges a window covers fewer pixels, so the sum differs there"
@@ -103,6 +105,8 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> str | None:
         return "the constant is neither a scalar nor one value per channel"
     if other.elements > 1 and other.shape[-1] != channels:
         return "the constant does not lie along the channels"
+    if scale.name in ("MUL", "DIV") and weights.tied:
+        return LOOKED_UP
     values = np.broadcast_to(other.data.reshape(-1), (channels,)).astype(np.float32)
     old = np.zeros(channels, np.float32) if bias is None else op.constant(place).reshape(-1)
     factor, new = _affine(scale.name, values, old)

@@ -19,7 +19,7 @@ from ...ops.matmul.normalized_product import NAME, unsuited
 from ...ops.reduce.normalization import NAME as NORMALIZATION
 from ...ops.reduce.normalization import shape_normalized
 from ...target import Target
-from ..rewrite import Attempt, Attempts, graph_rewrite
+from ..rewrite import LOOKED_UP, Attempt, Attempts, graph_rewrite
 
 MOST_LAYERS = 3  # Layers that find the deviations of the same rows, each by itself.
 Affine = tuple[Array, Array]  # Gain and offset of each channel.
@@ -68,6 +68,8 @@ def _unsupported_reason(
             return "weights or bias are computed while the model runs"
         if len(layer.inputs) > 3 or "exact" in layer.attrs or layer.early_outputs:
             return "the layer has whole numbers, a gate or early outputs"
+        if layer.operand(1).tied:
+            return LOOKED_UP
         if reason := unsuited(layer, target):
             return reason
     if readers[0] is not layers[0]:

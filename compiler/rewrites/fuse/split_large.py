@@ -8,7 +8,9 @@ import numpy as np
 from ....runtime.plan.storage import WORD
 from ...ir import Graph, Op, Shape, Tensor, constant
 from ...ops.base.storage import element_bytes, slice_count
+from ...ops.indexing.lookup import NAME as LOOKUP
 from ...ops.layers.weights import stored_bits
+from ...ops.matmul.fully_connected import OF_BLOCKS
 from ...ops.reduce.lines import group_size
 from ...ops.reduce.reduce import REDUCTIONS, as_images, axes, nan_by_place
 from ...target import Target
@@ -29,7 +31,7 @@ def split_large_weights(graph: Graph, target: Target) -> Attempts:
 
         y = GATHER(table[100000,512], i)
         becomes   p = GATHER(table[:60000], i)   q = GATHER(table[60000:], clamp(i - 60000))
-                  y = SELECT_V2(i < 60000, p, q)
+                  y = SELECT_V2(i < 60000, p, q)   likewise tflgpu.lookup
 
     WebGPU, OpenGL ES and Vulkan guarantee 128 MiB, which tables of the words of a language pass,
     and the last layers of VGG.
@@ -45,16 +47,21 @@ def split_large_weights(graph: Graph, target: Target) -> Attempts:
         if (yield Attempt((op,), None if rows else "a few of its rows are as large")):
             places = [*range(0, weights.shape[0], rows), weights.shape[0]]
             here = Decomposition(graph, op, target)
-            split = _gather if op.name == "GATHER" else _layer
+            split = _lookups if op.name in _TABLES else _layer
             here.apply(split(here, places))
+
+
+_LAYERS = ("FULLY_CONNECTED", OF_BLOCKS)
+# The operand whose rows an operator takes, and the one that says which.
+_TABLES = {"GATHER": (0, 1), LOOKUP: (1, 0)}
 
 
 def _weights(op: Op) -> Tensor | None:
     """The constant of which each row has to do with other elements of the result, if any."""
-    if op.name == "FULLY_CONNECTED" or (op.name == "CONV_2D" and _ungrouped(op)):
+    if op.name in _LAYERS or (op.name == "CONV_2D" and _ungrouped(op)):
         found = op.operand(1)
-    elif op.name == "GATHER" and not op.attrs.get("axis") and not op.attrs.get("batch_dims"):
-        found = op.operand(0)
+    elif op.name in _TABLES and not op.attrs.get("axis") and not op.attrs.get("batch_dims"):
+        found = op.operand(_TABLES[op.name][0])
     else:
         return None
     return found if found.constant and found.elements else None
@@ -65,41 +72,54 @@ def _ungrouped(op: Op) -> bool:
 
 
 def _row(op: Op, weights: Tensor) -> int:
-    """Bytes of a row on the device. That of a layer has a bias, which lies beside the weights."""
-    length = weights.elements // weights.shape[0]
-    if op.name == "GATHER":
-        return length * element_bytes(weights)
-    bits = stored_bits(op) or 8 * WORD
-    return length * bits // 8 + WORD
+    """Bytes of a row on the device.
+
+    That of a layer has a bias, which lies beside the weights; and so that tables are split alike
+    that layers have, too, one of a table has as much.
+    """
+    bits = 8 * element_bytes(weights) if op.name in _TABLES else stored_bits(op) or 8 * WORD
+    return weights.elements // weights.shape[0] * bits // 8 + WORD
 
 
 def _layer(here: Decomposition, places: Sequence[int]) -> Tensor:
-    x, weights, bias = here.op.operand(0), here.op.operand(1), here.op.input(2)
+    """Weights, a bias, and maybe scales of blocks are split."""
+    x, *constants = here.op.inputs
     parts = []
     for ends in pairwise(places):
-        operands = x, _rows(weights, *ends), bias and _rows(bias, *ends)
-        parts.append(here.add(here.op.name, *operands, **here.op.attrs))
+        operands = [each and _rows(each, *ends) for each in constants]
+        parts.append(here.add(here.op.name, x, *operands, **here.op.attrs))
     axis = len(here.op.output.shape) - 1
     return here.add("CONCATENATION", *parts, axis=axis)
 
 
-def _gather(here: Decomposition, places: Sequence[int]) -> Tensor:
-    table, indices = here.op.operand(0), here.op.operand(1)
+def _lookups(here: Decomposition, places: Sequence[int]) -> Tensor:
+    table, indices = map(here.op.operand, _TABLES[here.op.name])
     beside = here.reshape(indices, (*indices.shape, *(1 for _ in table.shape[1:])))
     # Of all parts, the first tells indices that are out of the whole table.
-    result = here.add("GATHER", _rows(table, *places[:2]), indices, axis=0, limit=places[-1])
+    result = _lookup(here, indices, places[:2], limit=places[-1])
     for start, end in pairwise(places[1:]):
         within = here.add("SUB", indices, here.constant(start, indices.dtype))
         for bound, last in (("MINIMUM", end - start - 1), ("MAXIMUM", 0)):
             within = here.add(bound, within, here.constant(last, indices.dtype))
-        part = here.add("GATHER", _rows(table, start, end), within, axis=0)
+        part = _lookup(here, within, (start, end))
         before = here.add("LESS", beside, here.constant(start, indices.dtype), dtype="bool")
         result = here.add("SELECT_V2", before, result, part, dtype=result.dtype)
     return result
 
 
+def _lookup(here: Decomposition, indices: Tensor, ends: Sequence[int], **limit: int) -> Tensor:
+    """The entries of some of the rows."""
+    op, (at, _) = here.op, _TABLES[here.op.name]
+    operands = list(op.inputs)
+    operands[at], operands[1 - at] = _rows(op.operand(at), *ends), indices
+    attrs = {**op.attrs, **limit}
+    if "shape" in attrs:
+        attrs["shape"] = (ends[1] - ends[0], *attrs["shape"][1:])
+    return here.add(op.name, *operands, dtype=op.output.dtype, **attrs)
+
+
 def _rows(tensor: Tensor, start: int, end: int) -> Tensor:
-    return constant(f"{tensor.name}/{start}", tensor.values[start:end])
+    return constant(f"{tensor.name}/{start}", tensor.values[start:end], tied=tensor.tied)
 
 
 LARGEST_ROW = 1 << 12  # Values of an image that a work-group reduces together with its channels.

@@ -9,6 +9,7 @@ import numpy as np
 from ...ir import Array, Tensor, constant
 from ...ops.indexing.lookup import NAME as LOOKUP
 from ...ops.indexing.lookup import in_halves
+from ...ops.layers.weights import LEAST
 from .blocks import scales_of_blocks
 from .lowering import INTEGERS, PACKED, Lowering, lowers
 from .moves import check_packed_rows, gather_packed
@@ -33,10 +34,17 @@ def embedding_lookup(here: Lowering) -> Tensor:
         raise here.declined("its table is computed while the model runs")
     check_packed_rows(here, table)
     bits = 4 if table.dtype == "int4" else 8
-    packed = in_halves(table.data) if bits == 4 else table.data
-    numbers = constant(f"{table.name}/packed", packed)
-    rows = here.add(LOOKUP, ids, numbers, dtype="float32", bits=bits, shape=table.shape)
+    packed = in_halves(table.data).reshape(table.shape[0], -1) if bits == 4 else table.data
+    numbers = constant(f"{table.name}/packed", packed, tied=table.tied)
+    least = LEAST[4] if bits == 4 else 0
+    attrs = {"bits": bits, "shape": table.shape, "least": least, "blocks": _blocks(table)}
+    rows = here.add(LOOKUP, ids, numbers, dtype="float32", **attrs)
     return _scaled(here, rows, ids, table)
+
+
+def _blocks(table: Tensor) -> int:
+    """The number of blocks of a row that have scales; 0 if none have."""
+    return table.shape[-1] // table.blocks.size if table.blocks else 0
 
 
 def _check_alike(here: Lowering, table: Tensor, result: Tensor) -> None:

@@ -12,7 +12,7 @@ from ...ir import Array, Op, Tensor
 from ...ops.base.window import Window
 from ...ops.elementwise.cast import rounded_to_bfloat16
 from ...ops.layers.byte_products import sums_fit
-from ...ops.layers.weights import scaled_totals
+from ...ops.layers.weights import scaled_totals, sharing
 from ...ops.matmul.fully_connected import OF_BLOCKS
 from ...ops.reduce.extremes import ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, scales_of_blocks
@@ -89,7 +89,8 @@ def _multiplies_blocks(here: Lowering, image: Tensor, weights: Tensor) -> bool:
     Work-items of a GPU share the sums of a single row, in floats, which other choices with the same
     weights may have.
     """
-    several = image.elements > image.shape[-1] and not here.target.shares_weights
+    several = image.elements > image.shape[-1]
+    several = several and not sharing(here.op, here.target).shares_weights
     wanted = here.target.on_processor or several
     return wanted and _multiplies_bytes(here, image, weights)
 

@@ -146,7 +146,7 @@ class Lowering(Decomposition):
         zero = self.zero(tensor)
         if tensor.constant:
             values = Deferred(tensor.shape, np.dtype(np.float32), lambda: _less(tensor, zero))
-            return constant(f"{tensor.name}/centered", values)
+            return constant(f"{tensor.name}/centered", values, tied=tensor.tied)
         return self.add(TO_CENTERED, tensor, dtype="float32", zero_point=zero)
 
     def stored(self, value: Tensor, like: Tensor) -> Tensor:

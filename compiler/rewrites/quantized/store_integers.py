@@ -19,7 +19,7 @@ from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
-_BITS = tuple(bits for name, bits in WHOLE_BITS.items() if name != "nibbles")
+_BITS = (WHOLE_BITS["bytes"], WHOLE_BITS["shorts"])
 
 
 @graph_rewrite()

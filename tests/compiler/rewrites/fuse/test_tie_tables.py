@@ -1,0 +1,103 @@
+"""A table that is the weights of a layer, too, is stored once, also for several signatures."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import flatbuffers
+import numpy as np
+import pytest
+from agreement import assert_litert, run
+from ai_edge_litert import schema_py_generated as schema
+from cases.quantized_weights import TABLES_OF_WEIGHTS
+from devices import own_profile
+from graphs import Value, call, model, xi
+from graphs.signatures import Entry, signed
+
+from tflgpu.compiler import Options, build
+from tflgpu.compiler.options import Precision, TargetName
+
+WORDS, COLUMNS = 4096, 64
+BITS = {"int8": 8, "int4": 4, "blocks of int4": 4, "floats": 32}
+DEVICES: list[tuple[TargetName, str, Precision]] = [
+    ("opencl", "cpu_avx512_bytes", "f32"),
+    ("opencl", "cpu_avx512", "f32"),
+    ("opencl", "cpu_avx2_bytes", "f32"),
+    ("opencl", "nvidia", "f32"),
+    ("opencl", "adreno", "f32"),
+    ("opencl", "mali", "f16"),
+    ("glsl", "mali", "f32"),
+    ("wgsl", "webgpu", "f32"),
+]
+
+
+def rows_and_layer(kind: str, rows: int = 1, words: int = WORDS) -> tuple[Value, Value]:
+    """The rows of a table that indices name, and a layer of them whose weights are the table."""
+    table = TABLES_OF_WEIGHTS[kind](words)
+    found = call("EMBEDDING_LOOKUP", xi(rows, draw="counts"), table)
+    return found, call("FULLY_CONNECTED", found, table, None)
+
+
+@pytest.mark.parametrize(("target", "device", "precision"), DEVICES)
+@pytest.mark.parametrize("kind", BITS)
+def test_it_is_stored_once(
+    kind: str, target: TargetName, device: str, precision: Precision
+) -> None:
+    options = Options(target=target, device=device, precision=precision)
+    content = model({"y": rows_and_layer(kind)[1]}).content
+    if kind == "floats" and precision == "f16":
+        assert len(build(content, options).weights) > 1.9 * WORDS * COLUMNS * 16 // 8
+        return
+    assert len(build(content, options).weights) in stored_once(kind)
+    apart = replace(options, disable_passes=("tie_tables",))
+    assert len(build(content, apart).weights) >= 2 * stored_once(kind).start
+
+
+def stored_once(kind: str) -> range:
+    """Bytes of a table, and with what may be beside it: five numbers of each row, and two of each
+    block of a row."""
+    table = WORDS * COLUMNS * BITS[kind] // 8
+    beside = 4 * WORDS * (5 + 2 * (kind == "blocks of int4") * COLUMNS // 32)
+    return range(table, table + beside + 4096)
+
+
+@pytest.mark.parametrize("device", ["cpu_avx512_bytes", "mali", "webgpu"])
+@pytest.mark.parametrize("kind", ["int8", "blocks of int4"])
+def test_the_layer_may_be_that_of_another_signature(kind: str, device: str) -> None:
+    target: TargetName = "wgsl" if device == "webgpu" else "opencl"
+    prefill = model({"y": rows_and_layer(kind, 5)[0]}).graph
+    decode = model({"y": rows_and_layer(kind)[1]}).graph
+    entries = {"prefill": Entry(prefill, {"ids": 0}, {"y": 0})}
+    entries["decode"] = Entry(decode, {"ids": 0}, {"y": 0})
+    options = Options(target=target, device=device, signature=("prefill", "decode"))
+    assert len(build(sharing_buffers(signed(entries)), options).weights) in stored_once(kind)
+
+
+def sharing_buffers(content: bytes) -> bytes:
+    """A model in which tensors with equal constants share a buffer, as converters write them."""
+    found = schema.ModelT.InitFromPackedBuf(content, 0)
+    first: dict[bytes, int] = {}
+    for number, buffer in enumerate(found.buffers):
+        if buffer.data is not None and len(buffer.data):
+            first.setdefault(bytes(buffer.data), number)
+    for subgraph in found.subgraphs:
+        for tensor in subgraph.tensors:
+            data = found.buffers[tensor.buffer].data
+            if data is not None and len(data):
+                tensor.buffer = first[bytes(data)]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(found.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def test_tables_and_layers_are_split_alike(tmp_path: Path, webgpu_device: str) -> None:
+    """Of 20 MB each, where a kernel may get 16 MiB of one buffer."""
+    device = own_profile(tmp_path, "webgpu", max_binding=1 << 24)
+    words = 5 << 16
+    made = model(dict(zip(("rows", "layer"), rows_and_layer("int8", 7, words), strict=True)))
+    made = replace(made, content=sharing_buffers(made.content))
+    compiled = build(made.content, Options(target="wgsl", device=device, fallback="none"))
+    assert len(compiled.weights) < 1.5 * words * COLUMNS
+    ids = np.array([0, 1, 246722, 246723, 250000, 300000, words - 1], np.int32)
+    inputs = dict.fromkeys(made.inputs, ids)
+    found = run(compiled, webgpu_device, tmp_path, inputs)
+    assert_litert(found, made, inputs=inputs, kernels="XNNPACK")
