@@ -14,7 +14,15 @@ from graphs import Value, call, model, xi
 from graphs.signatures import Entry, signed
 
 from tflgpu.compiler import Options, build
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.ir import Array, Graph
+from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.ops.indexing.lookup import NAME as LOOKUP
 from tflgpu.compiler.options import Precision, TargetName
+from tflgpu.compiler.rewrites import PIPELINE
+from tflgpu.compiler.rewrites.fuse.tie_tables import tie_tables
+from tflgpu.compiler.target import Target
 
 WORDS, COLUMNS = 4096, 64
 BITS = {"int8": 8, "int4": 4, "blocks of int4": 4, "floats": 32}
@@ -58,6 +66,26 @@ def stored_once(kind: str) -> range:
     table = WORDS * COLUMNS * BITS[kind] // 8
     beside = 4 * WORDS * (5 + 2 * (kind == "blocks of int4") * COLUMNS // 32)
     return range(table, table + beside + 4096)
+
+
+@pytest.mark.parametrize("device", ["cpu_avx512_bytes", "nvidia", "mali"])
+@pytest.mark.parametrize("kind", BITS)
+def test_numpy_finds_the_same_rows_in_the_order_of_a_layer(kind: str, device: str) -> None:
+    graph = read(model({"y": rows_and_layer(kind, 83, 83)[1]}).content)
+    for each in PIPELINE[: PIPELINE.index(tie_tables)]:
+        each(graph, Target(profile(device)))
+    before = looked_up(graph)
+    assert [event.reason for event in tie_tables(graph, Target(profile(device)))] == [None]
+    np.testing.assert_array_equal(looked_up(graph), before)
+    assert len(np.unique(before)) > 10
+
+
+def looked_up(graph: Graph) -> Array:
+    """All rows of the table, as numpy finds them."""
+    ids = np.arange(83)
+    lookup = next(op for op in graph.ops if op.name in ("GATHER", LOOKUP) and op.reads[0].shape)
+    arrays = [ids if tensor.data is None else tensor.data for tensor in lookup.reads]
+    return OPS[lookup.name].compute(lookup, arrays)[0]
 
 
 @pytest.mark.parametrize("device", ["cpu_avx512_bytes", "mali", "webgpu"])

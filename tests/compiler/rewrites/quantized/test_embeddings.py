@@ -53,7 +53,7 @@ def test_floats_are_products_of_the_rows_alone() -> None:
 
 def test_numbers_of_four_bits_share_bytes() -> None:
     lookup, _ = of_floats(packed([[-8, 7], [1, 0], [-1, 2]])).ops
-    assert lookup.constant(1).tolist() == [0xF0, 0x89, 0xA7]
+    assert lookup.constant(1).tolist() == [[0xF0], [0x89], [0xA7]]
     found = OPS["tflgpu.lookup"].reference
     assert found is not None
     rows = found(lookup, np.array([1, 0]), lookup.constant(1))
