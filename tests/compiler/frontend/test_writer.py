@@ -136,8 +136,8 @@ def test_everything_about_a_tensor_comes_back() -> None:
     weights = Tensor("w", (2, 3), "int8", np.arange(6, dtype=np.int8).reshape(2, 3), channels)
     y = Tensor("y", (), "float32")
     open_batch = Tensor("z", (1, 5), signature=(-1, 5))
-    scales = constant("scales", np.float16([[1, 2], [3, 4]]))
-    zeros = constant("zeros", np.int8([[1, 0], [0, 2]]))
+    scales = constant("scales", np.array([[1, 2], [3, 4]], np.float16))
+    zeros = constant("zeros", np.array([[1, 0], [0, 2]], np.int8))
     blocks = (Blocks(2, scales, None), Blocks(2, scales, zeros))
     tables = [
         Tensor(f"table{n}", (2, 4), "int4", np.arange(-4, 4, dtype="b").reshape(2, 4), blocks=each)
