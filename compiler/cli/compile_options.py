@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from ..fleet.tasks import for_each
+from ..formats import input_format, output_format
 from ..keep_f32 import TOLERANCE
 from ..options import Options
 from .options import (
@@ -18,6 +19,7 @@ from .options import (
     parse_kept,
     parse_operators,
     parse_shapes,
+    parsed,
     together,
 )
 
@@ -94,7 +96,7 @@ def compile_options(
             "An operator, or a tensor it computes, to keep in single precision although others "
             "are in half; `auto` lets compile, tune and verify search for few.",
             metavar="NAME|INDEX|auto",
-            callback=parse_operators,
+            callback=parsed(parse_operators),
         ),
         _option("nan", "With any, RELU and other limits need not hand NaN on, which is faster."),
         _option(
@@ -112,7 +114,7 @@ def compile_options(
             "An operator to run on LiteRT in any case.",
             "--fallback-op",
             metavar="NAME|INDEX",
-            callback=parse_operators,
+            callback=parsed(parse_operators),
         ),
         *(() if runs else (custom_ops,)),
         _option(
@@ -129,7 +131,7 @@ def compile_options(
             "shapes of all inputs named are one choice, the second ones the next, and so on.",
             "--input-shape",
             metavar="NAME=SIZES",
-            callback=parse_shapes,
+            callback=parsed(parse_shapes),
         ),
         _option(
             "cut_tables",
@@ -141,7 +143,7 @@ def compile_options(
             "An output that stays on the device as the input that it updates, by default of the "
             "same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
             metavar="OUTPUT[=INPUT]",
-            callback=parse_kept,
+            callback=parsed(parse_kept),
         ),
         _option(
             "disable_passes",
@@ -178,7 +180,7 @@ format_options = together(
         "may be omitted if there is only one input.",
         "--input-format",
         metavar="[NAME=]FORMAT",
-        callback=parse_formats,
+        callback=parsed(partial(parse_formats, input_format)),
     ),
     _option(
         "outputs",
@@ -186,6 +188,6 @@ format_options = together(
         "std=127.5'.",
         "--output-format",
         metavar="[NAME=]FORMAT",
-        callback=parse_formats,
+        callback=parsed(partial(parse_formats, output_format)),
     ),
 )

@@ -18,13 +18,13 @@ from ...runtime.errors import InputError
 from ...runtime.execution.inputs import advice
 from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
-from ..frontend.metadata import Metadata, read_metadata
+from ..frontend.metadata import Metadata, parse_metadata, read_metadata
 from ..ir import Array
 from ..pictures.families import Family, family_of
 from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
 from ..trial_input import LARGEST_RANDOM_INTEGER, largest_indices, random_input
-from .options import parse_numbers, record_options
+from .options import parse_numbers, parsed, record_options
 from .shell import note, warn
 
 RANDOM = "random"  # The source that stands for random numbers.
@@ -44,7 +44,11 @@ def assign(values: Sequence[str], inputs: Sequence[TensorInfo]) -> dict[str, str
         if name is None and source == RANDOM:
             others = RANDOM
             continue
-        name = _only(names, source) if name is None else name
+        if name is None and len(names) != 1:
+            raise InputError(
+                f"the model has several inputs, {', '.join(names)}; pass --input NAME={source}"
+            )
+        name = name or names[0]
         if name in sources:
             raise InputError(f"input {name} is given twice")
         sources[name] = source
@@ -67,14 +71,6 @@ def _split(value: str, names: Sequence[str]) -> tuple[str | None, str]:
         return None, value
     name = value.partition("=")[0]
     raise InputError(f"the model has no input {name!r}; its inputs are {', '.join(names)}")
-
-
-def _only(names: Sequence[str], source: str) -> str:
-    if len(names) != 1:
-        raise InputError(
-            f"the model has several inputs, {', '.join(names)}; pass --input NAME={source}"
-        )
-    return names[0]
 
 
 def model_metadata(model: Path) -> Metadata:
@@ -125,8 +121,24 @@ class InputValues:
             if info.name in scaled:
                 # A wrong guess changes the answer; bytes are mostly taken as they are.
                 tell = warn if floats and not scaling.source else note
-                tell(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
+                advised = (
+                    "change this with --mean and --std"
+                    if scaling.source
+                    else "if the model takes -1..1: --mean 127.5 --std 127.5"
+                )
+                tell(f"{info.name}: {scaling.describe(info)} ({advised})")
         return arrays
+
+    def read_for(self, plan: Plan) -> dict[str, Array]:
+        """An array for each input of a compiled model, as `read` says."""
+        metadata, formats = (
+            parse_metadata(plan.metadata),
+            json.loads(plan.options).get("inputs", ()),
+        )
+        # Those of bytes, which the device scales.
+        pictures = [name or plan.inputs[0].name for name, _ in formats]
+        family = family_of(plan.model, [tensor.name for tensor in plan.tensors])
+        return self.read(plan.inputs, metadata, pictures, family)
 
     def with_random(self) -> InputValues:
         """The same, with random numbers for inputs without a value."""
@@ -166,30 +178,19 @@ input_options = record_options(
     ),
     click.option(
         "--mean",
-        callback=parse_numbers,
+        callback=parsed(parse_numbers),
         metavar="NUMBER[/...]",
         help="Subtracted from pixels (0..255), for all channels or each: 123.7/116.8/103.9. "
         "Default: with --std 0, else what the model's metadata says, or 0.",
     ),
     click.option(
         "--std",
-        callback=parse_numbers,
+        callback=parsed(parse_numbers),
         metavar="NUMBER[/...]",
         help="What pixels are then divided by. Default: with --mean 1, else the metadata's, or "
         "255.",
     ),
 )
-
-
-def _advice(scaling: Scaling) -> str:
-    if scaling.source:
-        return "change this with --mean and --std"
-    return "if the model takes -1..1: --mean 127.5 --std 127.5"
-
-
-def picture_inputs(plan: Plan) -> list[str]:
-    """The inputs that take pictures of bytes, which the device scales."""
-    return [name or plan.inputs[0].name for name, _ in json.loads(plan.options).get("inputs", ())]
 
 
 def is_picture(source: str) -> bool:

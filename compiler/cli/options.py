@@ -17,7 +17,7 @@ from ...runtime.remote.url import is_url, without_password
 from ..devices import profiles
 from ..devices.attached import devices_here
 from ..errors import OptionError
-from ..formats import PICTURES, SCORES, input_format, output_format
+from ..formats import PICTURES, SCORES
 
 
 class FilePath(click.Path):
@@ -110,18 +110,19 @@ def _attached() -> list[CompletionItem]:
     return [CompletionItem(each.name.split()[0], help=str(each)) for each in devices_here()]
 
 
-def parse_choice(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, tuple[int, ...]]:
-    pairs = parse_shapes(context, parameter, values)
+def parsed(parse: Callable[[Any], object]) -> Callable[..., object]:
+    """The callback of an option that has its value, or values, parsed."""
+    return lambda context, parameter, value: parse(value)
+
+
+def parse_choice(values: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    pairs = parse_shapes(values)
     if len(dict(pairs)) < len(pairs):
         raise click.BadParameter("an input is named twice; give one choice of shapes")
     return dict(pairs)
 
 
-def parse_numbers(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[float, ...]:
+def parse_numbers(value: str | None) -> tuple[float, ...]:
     """Numbers separated by slashes, as in formats; () for None."""
     try:
         return tuple(map(float, value.split("/"))) if value is not None else ()
@@ -129,13 +130,11 @@ def parse_numbers(
         raise click.BadParameter(f"{value!r} is not a number, or one for each channel") from error
 
 
-def parse_list(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(filter(None, (name.strip() for name in (value or "").split(","))))
+def parse_list(value: str) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in value.split(","))))
 
 
-def parse_shapes(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def parse_shapes(values: Sequence[str]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """(name, shape) of each value such as name=1,224,224,3."""
     return tuple(map(_parse_shape, values))
 
@@ -153,26 +152,24 @@ def _parse_shape(value: str) -> tuple[str, tuple[int, ...]]:
     return name, shape
 
 
-def parse_operators(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str | int, ...]:
+def parse_operators(values: Sequence[str]) -> tuple[str | int, ...]:
     """Operator names as strings, and indices in the model file as integers."""
     return tuple(int(value) if value.isdecimal() else value for value in values)
 
 
-def parse_kept(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
+def parse_kept(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """(output, input) of each value such as cache_out=cache_in; a single name is both."""
     pairs = (value.partition("=") for value in values)
     return tuple((output, name if equals else output) for output, equals, name in pairs)
 
 
 def parse_formats(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+    parse: Callable[[str, str], object], values: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """(name, format) of each value such as image=rgba8; the name is empty if it is left out."""
-    parse = input_format if parameter.name == "inputs" else output_format
+    """(name, format) of each value such as image=rgba8; the name is empty if it is left out.
+
+    `parse` raises an OptionError for a name and a format that it cannot read.
+    """
     pairs = []
     for value in values:
         name, equals, text = value.partition("=")
@@ -208,7 +205,7 @@ def output_option(kind: "click.ParamType[Any]", text: str) -> Callable[[Function
 shape_option = click.option(
     "--input-shape",
     "shapes",
-    callback=parse_choice,
+    callback=parsed(parse_choice),
     multiple=True,
     metavar="NAME=SIZES",
     help="Of a model compiled for several input shapes, those to take, such as image=4,224,224,3; "

@@ -79,7 +79,9 @@ class Command(click.Command):
         return super().parse_args(context, args)
 
     def invoke(self, context: click.Context) -> Any:
-        _take_any_text()
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            # A name may have letters that the encoding of stdout has not.
+            sys.stdout.reconfigure(errors="backslashreplace")
         return _interruptible(lambda: self._invoke(context), context.obj)
 
     def _invoke(self, context: click.Context) -> Any:
@@ -150,12 +152,6 @@ def _killed_as_by_ctrl_c() -> Iterator[None]:
     finally:
         if ours:
             signal(SIGTERM, SIG_DFL)
-
-
-def _take_any_text() -> None:
-    """Make stdout accept any name, whatever its encoding."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class Program(click.Group):

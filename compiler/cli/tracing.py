@@ -1,14 +1,12 @@
 """The option --trace, and the summary by operator type."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
-from ..tools.trace.events import Trace, TypeTime
+from ..tools.trace.events import TypeTime
 from .options import FilePath
 from .printing import Column, Listing
-from .whole_file import write_whole
 
 TYPES = 15  # Most operator types that are printed.
 
@@ -20,11 +18,6 @@ trace_option = click.option(
     help="Write when each stage, copy, kernel and part on LiteRT ran, to open at "
     "https://ui.perfetto.dev.",
 )
-
-
-def write_trace(path: Path, trace: Trace, title: str) -> None:
-    """Write the file of --trace (Failure)."""
-    write_whole(path, trace.as_json(title).encode())
 
 
 COLUMNS = (

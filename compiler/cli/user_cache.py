@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from PIL import Image
-
 from ..arguments import signatures
 from ..emit.tensors import inputs
 from ..emit.variant_name import compiled_folder
@@ -97,9 +95,9 @@ def _fitting_shapes(graph: Graph, values: Sequence[str]) -> dict[str, Shape]:
                 picture = read_picture(sources[name])
                 found[name] = (1, picture.height, picture.width, tensor.shape[3])
                 note(
-                    f"{name} takes pictures of any size: compiled for {_size(picture)}, that of "
-                    f"{sources[name]}; --input-shape {name}=1,HEIGHT,WIDTH,{tensor.shape[3]} "
-                    "changes it"
+                    f"{name} takes pictures of any size: compiled for "
+                    f"{picture.width}x{picture.height}, that of {sources[name]}; "
+                    f"--input-shape {name}=1,HEIGHT,WIDTH,{tensor.shape[3]} changes it"
                 )
     return found
 
@@ -107,7 +105,3 @@ def _fitting_shapes(graph: Graph, values: Sequence[str]) -> dict[str, Shape]:
 def _takes_any_picture(tensor: Tensor) -> bool:
     signature = tensor.signature or ()
     return len(signature) == 4 and signature[1:3] == (OPEN, OPEN) and signature[3] in MODES
-
-
-def _size(picture: Image.Image) -> str:
-    return f"{picture.width}x{picture.height}"

@@ -17,7 +17,7 @@ from ..options import FilePath, Number, model_argument, record_options
 from ..printing import full_names_option, json_option, per_choice, tell
 from ..shell import Command, Failure
 from ..stages import progress
-from ..tracing import trace_option, write_trace
+from ..tracing import trace_option
 from ..whole_file import check_folders, write_whole
 
 # Most threads for LiteRT, which aborts the process if the system cannot provide them; and most
@@ -123,7 +123,8 @@ def benchmark_command(
     per_choice(choices, [answer(result, everything) for result in results]).print()
     result = results[0]
     if trace is not None and trace_file is not None:
-        write_trace(trace_file, trace, f"{result.plan.model} on {result.device.name}")
+        title = f"{result.plan.model} on {result.device.name}"
+        write_whole(trace_file, trace.as_json(title).encode())
         tell(trace_file)
     if csv_file is not None:
         write_whole(csv_file, as_csv(result))

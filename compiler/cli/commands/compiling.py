@@ -196,7 +196,10 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         *(
-            ("compiled for", _choice_text(choice, each))
+            (
+                "compiled for",
+                f"{choice}: {each['kernels']} kernels, memory {decimal(each['memory']['planned'])}",
+            )
             for choice, each in zip(
                 described_choices(plan), (report, *report.get("specializations", ())), strict=True
             )
@@ -219,11 +222,6 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
         ),
         *(("tuning", f"{name}, {report['tuned']} kernels") for name in [tuning] if name),
     ]
-
-
-def _choice_text(choice: str, report: Mapping[str, Any]) -> str:
-    arena = decimal(report["memory"]["planned"])
-    return f"{choice}: {report['kernels']} kernels, memory {arena}"
 
 
 def passphrases() -> Ask | None:

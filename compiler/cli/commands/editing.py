@@ -9,8 +9,6 @@ from typing import Any
 import click
 
 from ....runtime.errors import BuildError, InputError
-from ...frontend.metadata import parse_metadata
-from ...pictures.families import family_of
 from ...tools.comparison import Comparison
 from ...tools.editing.edit import (
     Trial,
@@ -22,7 +20,7 @@ from ...tools.editing.edit import (
 )
 from ...tools.editing.launches import LaunchTrial
 from ..chosen_variant import Wanted, newest_variant
-from ..input_arrays import InputValues, input_options, picture_inputs
+from ..input_arrays import InputValues, input_options
 from ..options import FilePath, Number, attached_option, cache_argument, model_option
 from ..printing import JSON, Answer, Column, Listing, full_names_option, json_option
 from ..shell import Command, Failure, asked_for, note
@@ -92,10 +90,7 @@ def edit(
     if text == variant.sources[record.file]:
         raise InputError(f"{file} has the present text of {record.name}: change it first")
     path = Path(model) if model is not None and Path(model).is_file() else None
-    plan = variant.plan
-    metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
-    family = family_of(plan.model, [tensor.name for tensor in plan.tensors])
-    arrays = given.with_random().read(plan.inputs, metadata, pictures, family)
+    arrays = given.with_random().read_for(variant.plan)
     with progress() as show:
         show("compare", 0, 1)
         try:

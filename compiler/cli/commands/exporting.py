@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ....runtime.cache.variant import Variant
 from ....runtime.plan.records import Plan
 from ...export import BACKENDS, Pictures
 from ...export import export as export_project
@@ -84,7 +83,7 @@ def export(
     else:
         variants = [newest_variant(cache, wanted, target)]
     if wanted.signature or wanted.shapes:
-        variants = [*map(_alone, variants)]
+        variants = [replace(each, plan=replace(each.plan, specializations=())) for each in variants]
     pictures = _pictures(variants[0].plan)
     export_project(variants, output, name, weights == "embed", pictures, backend)
     for variant in variants:
@@ -92,11 +91,6 @@ def export(
             note(f"{variant.folder} is edited: {', '.join(variant.edited)}")
     files = sorted(path.name for path in output.iterdir())
     Answer({"folder": output, "files": files}, [f"{output}: {', '.join(files)}"]).print()
-
-
-def _alone(variant: Variant) -> Variant:
-    """A variant for its first signature and input shapes only."""
-    return replace(variant, plan=replace(variant.plan, specializations=()))
 
 
 def _pictures(plan: Plan) -> Pictures:

@@ -14,23 +14,23 @@ from ..shell import Command, asked_for
 FOLDED = "none; decomposed or folded"
 
 
-def _versions(definition: OpDef) -> str:
-    last = definition.versions
-    return "1" if last == 1 else f"1 to {last}"
-
-
-def _types(definition: OpDef) -> str:
-    return "any" if definition.dtypes == ANY else ", ".join(definition.dtypes)
-
-
 def _implementation_names(definition: OpDef) -> list[str]:
     return list(dict.fromkeys(row.name for row in definition.implementations))
 
 
 OPERATORS = (
     Column("name", "operator"),
-    Column("newest_version", "versions", attrgetter("versions"), _versions),
-    Column("dtypes", "types", text=_types),
+    Column(
+        "newest_version",
+        "versions",
+        attrgetter("versions"),
+        text=lambda each: "1" if each.versions == 1 else f"1 to {each.versions}",
+    ),
+    Column(
+        "dtypes",
+        "types",
+        text=lambda each: "any" if each.dtypes == ANY else ", ".join(each.dtypes),
+    ),
     Column(
         "implementations",
         "kernels",

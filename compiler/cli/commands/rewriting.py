@@ -9,7 +9,7 @@ from ...options import Options
 from ...pipeline import target_of
 from ...tools.rewrite_text import rewritten
 from ..compile_options import target_options
-from ..options import FilePath, parse_list
+from ..options import FilePath, parse_list, parsed
 from ..shell import Command
 
 
@@ -18,7 +18,7 @@ from ..shell import Command
 @click.option(
     "--passes",
     default="",
-    callback=parse_list,
+    callback=parsed(parse_list),
     metavar="NAME,...",
     help="Rewrites to run in this order, instead of the pipeline or after --until.",
 )

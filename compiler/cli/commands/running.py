@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,9 +14,8 @@ from ....runtime.errors import InputError
 from ....runtime.plan.records import TensorInfo
 from ....runtime.remote.keys import Trust
 from ....runtime.session import Session
-from ...frontend.metadata import Metadata, parse_metadata
-from ...ir import Array
-from ...pictures.families import Family, family_of
+from ...frontend.metadata import parse_metadata
+from ...pictures.families import family_of
 from ...pictures.outputs import real_outputs
 from ...tools.trace.events import Trace, by_type, timed
 from ...tools.trace.session import Observer
@@ -28,7 +27,6 @@ from ..input_arrays import (
     input_options,
     is_picture,
     model_metadata,
-    picture_inputs,
     stored_shapes,
 )
 from ..options import CachePlace, attached_option
@@ -37,8 +35,8 @@ from ..run_results import RunResult, summary
 from ..shell import Command
 from ..showing import Picture, Showing, show_options
 from ..stages import progress
-from ..tracing import trace_option, write_trace
-from ..whole_file import check_folders
+from ..tracing import trace_option
+from ..whole_file import check_folders, write_whole
 
 
 @click.command(cls=Command, short_help="Run a model on pictures, arrays or random numbers.")
@@ -98,56 +96,34 @@ def run(
         # What is wrong with arguments is said before the model is compiled for seconds.
         graph, shapes = model_for(file, wanted.shapes, given.named, wanted.signature)
         wanted = replace(wanted, shapes=shapes)
-        known = family_of(file.name, [tensor.name for tensor in graph.tensors])
-        inputs = Inputs.of(given, inputs_of(graph), model_metadata(file), known)
-        showing.check(inputs.picture)
+        inputs, metadata = inputs_of(graph), model_metadata(file)
+        family = family_of(file.name, [tensor.name for tensor in graph.tensors])
+        arrays = given.read(inputs, metadata, family=family)
+        picture = _picture(given.named, inputs)
+        showing.check(picture)
         opening = load_compiled(file, device, shapes, opened, trace, wanted.signature)
     else:
         whom: Trust = "anyone" if "anyone" in trust else trust
-        inputs, opening = None, opened(*located(source, wanted.model, device, whom))
+        arrays, opening = {}, opened(*located(source, wanted.model, device, whom))
     with opening as s:
         session = _chosen(s, wanted, given.named)
         plan, place = session.plan, session.device
-        if inputs is None:
-            known = family_of(plan.model, [tensor.name for tensor in plan.tensors])
-            pictures, metadata = picture_inputs(plan), parse_metadata(plan.metadata)
-            inputs = Inputs.of(given, session.inputs, metadata, known, pictures)
-            showing.check(inputs.picture)
-        arrays = inputs.arrays
+        if not file:
+            arrays, metadata = given.read_for(plan), parse_metadata(plan.metadata)
+            picture = _picture(given.named, plan.inputs)
+            showing.check(picture)
         results = (
             observer.run(session, arrays, check) if observer else session.run(arrays, check=check)
         )
     result = RunResult(place, plan, [summary(i, results[i.name]) for i in plan.outputs])
-    outputs = real_outputs(plan.outputs, results, inputs.metadata)
-    shown = showing.add(result, outputs, inputs.picture)
-    showing.write(results, shown, inputs.picture)
+    outputs = real_outputs(plan.outputs, results, metadata)
+    shown = showing.add(result, outputs, picture)
+    showing.write(results, shown, picture)
     result.written = showing.output
     if trace is not None and trace_file is not None:
-        write_trace(trace_file, trace, f"{plan.model} on {place.name}")
+        write_whole(trace_file, trace.as_json(f"{plan.model} on {place.name}").encode())
         result.types, result.trace = by_type(timed(trace.events)), trace_file
     result.answer().print()
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """The inputs of a run, and what they show."""
-
-    arrays: Mapping[str, Array]
-    picture: Picture | None
-    metadata: Metadata
-
-    @classmethod
-    def of(
-        cls,
-        given: InputValues,
-        infos: Sequence[TensorInfo],
-        metadata: Metadata,
-        family: Family | None,
-        pictures: Collection[str] = (),
-    ) -> Inputs:
-        """Those that options give; `family` and `pictures` are those of `InputValues.read`."""
-        arrays = given.read(infos, metadata, pictures, family)
-        return cls(arrays, _picture(given.named, infos), metadata)
 
 
 def _chosen(session: Session, wanted: Wanted, values: Sequence[str]) -> Session:

@@ -1,7 +1,6 @@
 """`tflgpu tune`: search for the fastest sizes of kernels."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from operator import itemgetter
@@ -113,24 +112,16 @@ def search_here(
         for each, table in zip(options, tables, strict=True):
             settled, problem = each, None
             try:
-                with _resumable(table):
-                    settled = settle(model, each, tolerance, show)
-                    tune(model, settled, table, show, _tell)
+                settled = settle(model, each, tolerance, show)
+                tune(model, settled, table, show, _tell)
             except (ModelError, UnsupportedError) as error:
                 problem = error
+            except KeyboardInterrupt:
+                note(f"results are stored in {table}; run the command again to continue")
+                raise
             used = replace(settled, tuning=str(table) if table.exists() else "")
             found.append(Searched(model, used, problem))
     return found
-
-
-@contextmanager
-def _resumable(table: Path) -> Iterator[None]:
-    """Say where a search that is interrupted has left its results."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        note(f"results are stored in {table}; run the command again to continue")
-        raise
 
 
 def _tell(found: Found) -> None:
