@@ -16,10 +16,10 @@ from wgpu_native import wgpu_native
 import tflgpu
 from tflgpu.compiler import CompiledModel, pipeline
 from tflgpu.compiler.export import export
-from tflgpu.compiler.export.tables import TYPES
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.opencl.drivers import VENDORS
+from tflgpu.runtime.plan.storage import DEVICE_TYPES
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
@@ -38,7 +38,7 @@ def content(inputs: Mapping[str, Array]) -> bytes:
 def portable(case: Case) -> bool:
     """Whether all inputs and outputs have types that a program can hand over."""
     graph = model({case.name: case.value}).graph
-    return all(tensor.dtype in TYPES for tensor in (*graph.inputs, *graph.outputs))
+    return all(tensor.dtype in DEVICE_TYPES for tensor in (*graph.inputs, *graph.outputs))
 
 
 @dataclass(frozen=True)

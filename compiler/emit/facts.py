@@ -24,13 +24,11 @@ from ...runtime.plan.running import Element, Schedule, Submission, TensorBuffer
 OPENCL_OPTIONS = "-cl-mad-enable -cl-denorms-are-zero -w"
 # With persistent kernels: OpenCL C has ordered atomics since version 2.0.
 PERSISTENT_OPTIONS = f"{OPENCL_OPTIONS} -cl-std=CL3.0"
-# By target, the options of drivers' compilers; the others have none.
-OPTIONS = {"opencl": OPENCL_OPTIONS}
 
 
 def schedules(plan: Plan) -> tuple[Schedule, ...]:
     """A submission for each dispatch; and one with the plan's persistent kernels, if it has any."""
-    options = (OPTIONS.get(plan.target, ""), PERSISTENT_OPTIONS)
+    options = (OPENCL_OPTIONS if plan.target == "opencl" else "", PERSISTENT_OPTIONS)
     return tuple(map(partial(_schedule, plan), submitted(plan), options))
 
 

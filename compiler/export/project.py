@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from ...runtime.cache.variant import WEIGHTS, Variant
@@ -14,7 +13,7 @@ from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.printable import printable
 from ..errors import OptionError
 from .tables import BACKENDS, header, tables
-from .web_page import UNKNOWN, Pictures, web_files
+from .web_page import UNKNOWN, Pictures, filled, web_files
 from .weights import join_weights
 
 PROJECT = ("main.c", "CMakeLists.txt", "README.md")  # Files that name the model.
@@ -52,12 +51,6 @@ cc -std=c99 -O2 -Iwgpu/include -o demo *.c -Lwgpu/lib -lwgpu_native -ldl -lpthre
 emcc -O2 --use-port=emdawnwebgpu -sASYNCIFY -o demo.html *.c --preload-file weights.bin
 ```
 """
-
-
-class _Files(Template):
-    """Files with names in the form @{name}; CMake and C use the dollar sign themselves."""
-
-    delimiter = "@"
 
 
 def export(
@@ -132,7 +125,7 @@ def _contents(
     }
     for file in (*PROJECT, *RUNTIME, f"tflgpu_{backend}.c"):
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
-        texts[file] = _Files(text).substitute(values) if file in PROJECT else text
+        texts[file] = filled(text, values) if file in PROJECT else text
     found: dict[str, Any] = {file: text.encode() for file, text in texts.items()}
     found[f"{name}.c"] = (piece.encode() for piece in model)
     if beside:

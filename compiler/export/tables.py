@@ -15,20 +15,6 @@ from .literals import array, braced, floating, string
 from .variants import span_table, variant_tables
 from .weights import JoinedWeights
 
-# The type of an input or output, by its dtype: all that are on devices.
-TYPES = {
-    "float32": "TFLGPU_FLOAT32",
-    "float16": "TFLGPU_FLOAT16",
-    "bool": "TFLGPU_BOOL",
-    "int8": "TFLGPU_INT8",
-    "uint8": "TFLGPU_UINT8",
-    "int16": "TFLGPU_INT16",
-    "uint16": "TFLGPU_UINT16",
-    "int32": "TFLGPU_INT32",
-    "uint32": "TFLGPU_UINT32",
-    "int64": "TFLGPU_INT64",
-}
-
 # What projects run on, and the target of its kernels; the first of a target is the default.
 BACKENDS: Mapping[str, TargetName] = {
     "opencl": "opencl",
@@ -121,8 +107,9 @@ def _tensors(table: str, infos: Sequence[TensorInfo], reaches: Sequence[int]) ->
         if info.shape:
             shape = f"{table}_{index}_shape"
             shapes.append(f"static const uint32_t {shape}[] = {braced(info.shape)};")
-        kind = (string(info.name), TYPES[info.dtype], len(info.shape), shape, prod(info.shape))
-        rows.append(braced((*kind, floating(info.scale), info.zero_point, reach)))
+        kind, sizes = f"TFLGPU_{info.dtype.upper()}", (len(info.shape), shape, prod(info.shape))
+        quantized = (floating(info.scale), info.zero_point)
+        rows.append(braced((string(info.name), kind, *sizes, *quantized, reach)))
     return [*(["\n".join(shapes)] if shapes else []), array("tflgpu_tensor", table, rows)]
 
 

@@ -48,13 +48,17 @@ def web_files(
     folder = files(__package__) / "web"
     for source in (each for each in folder.iterdir() if each.is_file()):
         text = source.read_text(encoding="utf-8")
-        text = re.sub(r"@\{(\w+)\}", lambda place: values[place[1]], text)
-        found[source.name.replace("model", name)] = text.encode()
+        found[source.name.replace("model", name)] = filled(text, values).encode()
     for source in (folder / DEMO).iterdir():
         found[f"{DEMO}/{source.name}"] = source.read_bytes()
     found[f"{name}.json"] = _json(_described(signatures)).encode()
     found[WEIGHTS] = signatures[0].weights.content
     return found
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A file with values for @{name}; CMake, C and JavaScript use the dollar sign themselves."""
+    return re.sub(r"@\{(\w+)\}", lambda place: values[place[1]], text)
 
 
 def _json(value: object) -> str:

@@ -15,8 +15,7 @@ from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
 from ..telling import Progress, silent
 from .models import find_models
-from .place import Folder, Place
-from .place_remote import Remote
+from .place import Folder, Place, Remote
 from .result import Result
 from .run import run
 from .tasks import for_each, matrix

@@ -103,15 +103,6 @@ def failed(error: Exception, unanswered_before: int) -> Failed:
     return Failed(error, litert_version() if lasting else "")
 
 
-def written(built: Built, place: Place) -> Written:
-    """Write what was built (PlanError, StoreError)."""
-    compiled = built.compiled
-    with told() as warnings:
-        kept = place.put(compiled)
-    every = (*built.warnings, *warnings)
-    return Written(kept, built.seconds, compiled.fallback, compiled.report, every)
-
-
 def all_written(
     outcomes: Iterable[tuple[Task, Built | Failed]], place: Place
 ) -> Iterator[tuple[Task, Written | Failed]]:
@@ -121,7 +112,13 @@ def all_written(
     """
 
     def write(outcome: Built | Failed) -> Written | Failed:
-        return written(outcome, place) if isinstance(outcome, Built) else outcome
+        if isinstance(outcome, Failed):
+            return outcome
+        compiled = outcome.compiled
+        with told() as warnings:
+            kept = place.put(compiled)
+        every = (*outcome.warnings, *warnings)
+        return Written(kept, outcome.seconds, compiled.fallback, compiled.report, every)
 
     with ThreadPoolExecutor(place.writers, "write") as writers:
         waiting: deque[tuple[Task, Future[Written | Failed]]] = deque()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 
 from ..errors import Finding, ModelError, OptionError, PassError, UnsupportedError
 from ..frontend.model_file import Model
@@ -34,22 +35,20 @@ class LitertShapes:
 
     def __init__(self, model: Model, input_shapes: Mapping[str, Shape]) -> None:
         self._model, self._input_shapes = model, input_shapes
-        self._shapes: Mapping[str, Shape | None] | None = None
+
+    @cached_property
+    def _shapes(self) -> Mapping[str, Shape | None]:
+        with suppress(ModelError, ReferenceMissingError), Child() as child:
+            model = self._model if isinstance(self._model, bytes) else os.fspath(self._model)
+            found = child.ask("tensor_shapes", model, dict(self._input_shapes))
+            return {name: None if shape is None else tuple(shape) for name, shape in found.items()}
+        return {}  # what is wrong is reported when parts are handed to LiteRT
 
     def __call__(self, tensor: Tensor) -> Shape | None:
         """The shape of a tensor; None if it is known only while the model runs.
 
         The shape in the file if LiteRT is not installed or cannot load the model.
         """
-        if self._shapes is None:
-            self._shapes = {}  # what is wrong is reported when parts are handed to LiteRT
-            with suppress(ModelError, ReferenceMissingError), Child() as child:
-                model = self._model if isinstance(self._model, bytes) else os.fspath(self._model)
-                found = child.ask("tensor_shapes", model, dict(self._input_shapes))
-                self._shapes = {
-                    name: None if shape is None else tuple(shape) for name, shape in found.items()
-                }
-        assert self._shapes is not None
         return self._shapes.get(tensor.name, tensor.shape)
 
 
@@ -81,23 +80,18 @@ def hand_over(
 ) -> tuple[Finding, ...]:
     """Move what the device cannot run, and what is `chosen` by index, to parts on LiteRT.
 
-    Returns and raises what `fall_back` does; UnsupportedError, too, if LiteRT is not `allowed`.
+    Returns and raises what `fall_back` does; UnsupportedError, too, if LiteRT is not `allowed`, and
+    for what it must not run, even if the user names it.
     """
     if not allowed and hosted:
         raise UnsupportedError(in_order(hosted.values()))
-    check_safe(hosted)
+    if unsafe := [finding for finding in hosted.values() if finding.unsafe]:
+        raise UnsupportedError(in_order(unsafe))
     for op in graph.ops:
         for origin in op.origins:
             if origin.index in chosen:
                 hosted[op] = chosen[origin.index]
     return fall_back(graph, hosted) if hosted else ()
-
-
-def check_safe(hosted: Mapping[Op, Finding]) -> None:
-    """UnsupportedError for the operators that LiteRT must not run, even if the user names them."""
-    unsafe = [finding for finding in hosted.values() if finding.unsafe]
-    if unsafe:
-        raise UnsupportedError(in_order(unsafe))
 
 
 def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]:

@@ -1,7 +1,7 @@
 """Operators that run beside the device: as the model file of a part, or as a caller's function."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -12,7 +12,7 @@ from ...runtime.plan.operands import OPERANDS, OPTIONS, constant_name
 from ..errors import ModelError, OptionError
 from ..frontend.operator_options import referred
 from ..frontend.writer import write
-from ..ir import Array, FusedOp, Graph, Op, Tensor
+from ..ir import FusedOp, Graph, Op, Tensor
 from ..ops.litert_part import LITERT
 
 
@@ -78,17 +78,13 @@ def function_file(graph: Graph, op: Op) -> bytes:
     (inner,) = op.core
     places = {tensor: place for place, tensor in enumerate(part_inputs(graph, op))}
     operands = [-1 if tensor is None else places.get(tensor, -1) for tensor in inner.inputs]
-    arrays: dict[str, Array] = {
+    arrays: dict[str, Any] = {
         OPERANDS: np.array(operands, np.int32),
         OPTIONS: np.frombuffer(inner.attrs.get("custom_options", b""), np.uint8),
     }
     for position, tensor in enumerate(inner.inputs):
         if tensor is not None and tensor.data is not None:
             arrays[constant_name(position)] = np.asarray(tensor.data, tensor.dtype)
-    return _archive(arrays)
-
-
-def _archive(arrays: Mapping[str, Any]) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

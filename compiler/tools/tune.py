@@ -201,7 +201,9 @@ def _measure(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
 
 
 def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
-    turns = _turns(len(sizes))
+    # Forth and back, so that all have the same mean position. An extra run comes first and is not
+    # counted, because it finds cold caches and sleeping threads.
+    turns = [0, *range(len(sizes)), *reversed(range(len(sizes)))]
     compiled = _compile(subject, [sizes[turn] for turn in turns])
     with scratch_folder() as cache:
         path = pipeline.write(compiled, cache)
@@ -217,14 +219,6 @@ def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
     for turn, time in list(zip(turns, times, strict=True))[1:]:
         seconds[turn] += time / 2
     return seconds
-
-
-def _turns(count: int) -> list[int]:
-    """The order in which sizes run: forth and back, so that all have the same mean position.
-
-    An extra run comes first and is not counted, because it finds cold caches and sleeping threads.
-    """
-    return [0, *range(count), *reversed(range(count))]
 
 
 class _FixedSizes(Sizing):

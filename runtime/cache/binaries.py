@@ -58,8 +58,12 @@ def binary_key(device: Device, plan: Plan) -> str:
 
 def read_binary(folder: Path, device: Device, plan: Plan) -> bytes | None:
     """The binary stored for these, None if none is reliable (PlanError if a kernel has changed)."""
-    content = read_for_device(folder, device.info)
-    binary = None if content is None else unpack(content, binary_key(device, plan))
+    try:
+        check_private(folder / BINARIES)
+        content = read_file(_path(folder, device.info), LARGEST_BINARY)
+    except PlanError:
+        return None
+    binary = unpack(content, binary_key(device, plan))
     if binary is not None:
         with suppress(FileNotFoundError):  # another process has just replaced the variant
             check_unchanged_since(folder, plan, stored_at(folder, device.info))
@@ -84,15 +88,6 @@ def stored_at(folder: Path, info: DeviceInfo) -> int:
     with suppress(OSError):
         return last_change(_path(folder, info))
     return 0
-
-
-def read_for_device(folder: Path, info: DeviceInfo) -> bytes | None:
-    """The content of a device's file, unchecked; None if there is no file that can be trusted."""
-    try:
-        check_private(folder / BINARIES)
-        return read_file(_path(folder, info), LARGEST_BINARY)
-    except PlanError:
-        return None
 
 
 def unpack(content: bytes, key: str) -> bytes | None:

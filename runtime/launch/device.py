@@ -13,7 +13,7 @@ from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from ..plan.running import Limits
 from .callers_memory import CallersMemory
-from .fit import unmet
+from .fit import unmet_limits
 
 Sources = Mapping[str, str]  # The text of each kernel file, by `Kernel.file`.
 Program = Any  # What the driver compiled a kernel to.
@@ -113,7 +113,9 @@ class Device(Protocol):
 
     def unsupported_reason(self, plan: Plan) -> str | None:
         """Why the device cannot run a plan; None if it can."""
-        return unmet(plan, self.info.target, self.info.limits)
+        if plan.target != self.info.target:
+            return f"it was compiled for {plan.target}, but this device runs {self.info.target}"
+        return next(unmet_limits(plan.needs, self.info.limits), None)
 
     def build(self, kernels: Sequence[Kernel], options: str, sources: Sources) -> list[Program]:
         """Compile kernels from sources, by file, with options of the compiler (BuildError)."""

@@ -2,15 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..plan.records import Plan
 from ..plan.running import Limits
-
-
-def unmet(plan: Plan, target: str, has: Limits) -> str | None:
-    """The first need of a plan that a device for a target does not meet; None if it meets all."""
-    if plan.target != target:
-        return f"it was compiled for {plan.target}, but this device runs {target}"
-    return next(unmet_limits(plan.needs, has), None)
 
 
 def unmet_limits(needs: Limits, has: Limits) -> Iterator[str]:

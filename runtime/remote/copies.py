@@ -10,7 +10,6 @@ while the store cannot be reached.
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from ..cache.folder import fingerprint, meant_models, variant_folder
@@ -28,14 +27,6 @@ from .url import without_password
 def file_of(path: Path) -> File:
     """The size and the digest of a file, which is read in blocks (OSError)."""
     return File(path.stat().st_size, fingerprint(path))
-
-
-def are_whole(folder: Path, files: Mapping[str, File]) -> bool:
-    """Whether a folder holds files just as a manifest says."""
-    try:
-        return all(file_of(folder / path) == expected for path, expected in files.items())
-    except OSError:
-        return False
 
 
 def download(store: Store, publication: Publication, folder: Path) -> None:
@@ -95,11 +86,12 @@ def folder_of(copies: Path, publication: Publication) -> Path:
 
 def is_copy(folder: Path, publication: Publication) -> bool:
     """Whether a folder holds all files of a variant, undamaged."""
+    files = publication.manifest.files
     try:
         check_private(folder)
-    except PlanError:
+        return all(file_of(folder / path) == expected for path, expected in files.items())
+    except (PlanError, OSError):
         return False
-    return are_whole(folder, publication.manifest.files)
 
 
 def copied(copies: Path, where: Address) -> list[Publication]:

@@ -62,7 +62,7 @@ STAGES = {
     ),
     "litert": (
         *("options", "file", "details", "variants", "subgraph", "opened", "interpreter"),
-        *("tensor_buffer", "signatures", "compiled_model", "aliases", "__main__"),
+        *("tensor_buffer", "compiled_model", "aliases", "__main__"),
     ),
 }
 

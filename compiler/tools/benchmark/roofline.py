@@ -226,29 +226,18 @@ def roofline_of(info: DeviceInfo, target: Target) -> KeptRoofline:
     """The roofline of an attached device, measured now unless it is stored (DeviceError)."""
     file = folder() / f"{device_key(info)}-{target.device.name}.json"
     kernels = _digest(compile_roofline(target), compile_dispatches(target))
-    kept = _read(file, kernels)
-    if kept is None:
-        kept = KeptRoofline(measure(str(info), target), str(date.today()), file)
-        # If it cannot be stored, it is measured every time.
-        with suppress(OSError):
-            _write(kept, str(info), kernels)
-    return kept
+    with suppress(OSError, ValueError):
+        found = typed(_Stored, json.loads(file.read_text(encoding="utf-8")))
+        if found.kernels == kernels:
+            return KeptRoofline(found.roofline, found.date, file)
+    found = _Stored(str(info), str(date.today()), kernels, measure(str(info), target))
+    # If it cannot be stored, it is measured every time.
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, json.dumps(asdict(found), indent=1).encode())
+    return KeptRoofline(found.roofline, found.date, file)
 
 
 def _digest(*models: CompiledModel) -> str:
     texts = [text for compiled in models for text in compiled.sources.values()]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
-def _read(file: Path, kernels: str) -> KeptRoofline | None:
-    with suppress(OSError, ValueError):
-        found = typed(_Stored, json.loads(file.read_text(encoding="utf-8")))
-        if found.kernels == kernels:
-            return KeptRoofline(found.roofline, found.date, file)
-    return None
-
-
-def _write(kept: KeptRoofline, device: str, kernels: str) -> None:
-    content = _Stored(device, kept.date, kernels, kept.roofline)
-    kept.file.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(kept.file, json.dumps(asdict(content), indent=1).encode())

@@ -92,7 +92,10 @@ def edit_kernel(
     """
     variant = _newest(cache)
     index = find_kernel(variant.plan, str(kernel))
-    text, file = _text_of(source, variant.plan.kernels[index].file)
+    if isinstance(source, str):
+        text, file = source, variant.plan.kernels[index].file
+    else:
+        text, file = read_source(source), str(source)
     edited = _edited(variant, {index: text})
     plan, sources = as_compiled(variant)
     original = replace(variant, plan=plan, texts=sources)
@@ -160,11 +163,6 @@ def find_kernel(plan: Plan, wanted: str) -> int:
     names = ", ".join(plan.kernels[index].name for index in found or range(len(named)))
     reason = "matches several kernels" if found else "matches no kernel; choose one of"
     raise InputError(f"{wanted!r} {reason}: {names}")
-
-
-def _text_of(source: str | os.PathLike[str], file: str) -> tuple[str, str]:
-    """The text of a kernel, and the file that messages name: its own or else the kernel's."""
-    return (source, file) if isinstance(source, str) else (read_source(source), str(source))
 
 
 def read_source(path: os.PathLike[str]) -> str:

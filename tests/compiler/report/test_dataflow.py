@@ -13,8 +13,8 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Op, Tensor, constant
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build
+from tflgpu.compiler.report.contents import parts_of
 from tflgpu.compiler.report.dataflow import Edge, edges
-from tflgpu.compiler.report.launched import parts_of
 from tflgpu.runtime.plan.records import Plan
 
 UNFUSED = ("fuse_elementwise", "fuse_depthwise", "fuse_second_output", "fuse_fully_connected_chain")
