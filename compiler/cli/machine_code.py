@@ -1,7 +1,6 @@
 """`tflgpu inspect --compiler`: what a GPU's compiler makes of a model's kernels."""
 
 from dataclasses import fields
-from functools import partial
 from operator import itemgetter
 
 from ...runtime.cache.variant import Variant
@@ -16,17 +15,11 @@ def machine_code_answer(variant: Variant, compiler: Compiler) -> Answer:
     title = f"Kernels as {compiler.name} compiles them for {compiler.chip}; a loop counts once"
     names = [field.name for field in fields(MachineCode) if field.name != "text"]
     columns = [
-        Column("", "kernel", text=itemgetter(0)),
-        *(
-            Column("", name.replace("_", " "), text=partial(_figure, name), right=True)
-            for name in names
-        ),
+        Column("", name.replace("_", " "), text=itemgetter(number), right=number > 0)
+        for number, name in enumerate(["kernel", *names])
     ]
-    return Answer(found, [Listing(title, columns, [*found.items()])])
-
-
-def _figure(name: str, row: tuple[str, MachineCode]) -> object:
-    return getattr(row[1], name)
+    rows = [(kernel, *(getattr(code, name) for name in names)) for kernel, code in found.items()]
+    return Answer(found, [Listing(title, columns, rows)])
 
 
 def machine_code(variant: Variant, compiler: Compiler) -> dict[str, MachineCode]:

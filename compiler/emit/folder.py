@@ -64,7 +64,9 @@ def pack(
 
     def write() -> None:
         if not _is_same(folder, contents[PLAN], keep_edits):
-            _replace(folder, contents)
+            changed = _changed_in(folder)
+            replace_folder(folder, lambda new: _write(new, {**contents, **changed}))
+            _warn_of(changed, folder)
 
     change_folder(folder, write)
     return folder
@@ -110,13 +112,6 @@ def _is_same(folder: Path, plan: bytes | memoryview, keep_edits: bool) -> bool:
         return any((place / PLAN).read_bytes() == plan for place in places)
     except (PlanError, OSError):
         return False
-
-
-def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
-    """Replace whatever is at the folder's path; the caller holds the lock."""
-    changed = _changed_in(folder)
-    replace_folder(folder, lambda new: _write(new, {**contents, **changed}))
-    _warn_of(changed, folder)
 
 
 def _changed_in(folder: Path) -> dict[str, bytes]:

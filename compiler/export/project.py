@@ -72,7 +72,7 @@ def export(
     OptionError, with all reasons, if a variant cannot be exported or the folder has files already;
     or if it cannot be written, in which case nothing of the project is left.
     """
-    signed = [_signatures(variant) for variant in variants]
+    signed = [[each, *map(each.specialized, each.plan.specializations)] for each in variants]
     reasons = unsupported([[variant.plan for variant in each] for each in signed])
     fitting = [key for key, target in BACKENDS.items() if target == variants[0].plan.target]
     chosen = backend or next(iter(fitting), "")
@@ -95,10 +95,6 @@ def export(
         _write(folder, web_files(signed[0], name, pictures, described))
     else:
         _write(folder, _contents(signed, f"{name}_model", chosen, embed))
-
-
-def _signatures(variant: Variant) -> list[Variant]:
-    return [variant, *map(variant.specialized, variant.plan.specializations)]
 
 
 def _contents(

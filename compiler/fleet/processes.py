@@ -44,19 +44,12 @@ def processes(jobs: int) -> Iterator[Processes]:
 
 @contextmanager
 def _cluster(jobs: int) -> Iterator[Cluster]:
-    """WorkerError if the processes cannot be started."""
-    with config.set(OWN_SETTINGS), _local(jobs) as local, Client(local, set_as_default=False) as it:
-        yield Cluster(it, "the local scheduler")
-
-
-@contextmanager
-def _local(jobs: int) -> Iterator[LocalCluster]:
     """A scheduler with processes of this machine (WorkerError).
 
     Other users of the machine reach their ports, but have no certificate, without which Dask would
     execute what anyone sends.
     """
-    with ExitStack() as started:
+    with config.set(OWN_SETTINGS), ExitStack() as started:
         try:
             local = LocalCluster(
                 n_workers=jobs,
@@ -77,7 +70,8 @@ def _local(jobs: int) -> Iterator[LocalCluster]:
         # starts; then the cluster has to.
         strength = PeriodicCallback(lambda: local.scale(jobs), LOOK * 1000)
         local.loop.add_callback(strength.start)
-        yield local
+        with Client(local, set_as_default=False) as client:
+            yield Cluster(client, "the local scheduler")
         local.loop.add_callback(strength.stop)
 
 

@@ -111,7 +111,7 @@ class Scheduled:
         if found is None:
             # As a task, and not scattered, which would leave it on one worker, to be lost with it.
             key = f"model-{task.fingerprint}"
-            found = self.cluster.submit(_same, _content(task), key=key)
+            found = self.cluster.submit(bytes, _content(task), key=key)
             self._models[task.fingerprint] = found
         return found
 
@@ -123,8 +123,4 @@ def _content(task: Task) -> bytes:
         raise ModelFileError(f"cannot read the model {task.model}: {error.strerror}") from error
     if fingerprint(content) != task.fingerprint:
         raise ModelFileError(f"{task.model} has changed since the run began; run it again")
-    return content
-
-
-def _same(content: bytes) -> bytes:
     return content

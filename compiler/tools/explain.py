@@ -13,7 +13,6 @@ from ..options import Options
 from ..pipeline import Unfit, fitting, generate_plan, select, target_of
 from ..rewrites.pass_manager import Observer, PassManager, unobserved
 from ..sizing.sizes import Sized, size_operators
-from ..target import Target
 from ..telling import Progress
 
 
@@ -112,16 +111,12 @@ def explain(
             (),
             choices,
             compiled.fallback,
-            no_half=_no_half(target),
+            no_half=f"the profile {target.device.name} has no half_arithmetic in {target.language}"
+            if target.precision == "f16" and not target.half_arithmetic
+            else "",
         )
 
     try:
         return fitting(options, attempt)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
-
-
-def _no_half(target: Target) -> str:
-    if target.precision != "f16" or target.half_arithmetic:
-        return ""
-    return f"the profile {target.device.name} has no half_arithmetic in {target.language}"

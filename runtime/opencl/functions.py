@@ -126,11 +126,7 @@ class LoaderFunctions(Functions):
         return address
 
 
-@cache
-def _at(table: int) -> Functions:
-    return Functions(table)
-
-
+_at = cache(Functions)  # Those of the driver with this table.
 _LOADER: list[LoaderFunctions] = []  # The loader, where it is used.
 
 

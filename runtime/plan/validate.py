@@ -15,7 +15,6 @@ from itertools import islice
 from math import isfinite, prod
 
 from ..errors import PlanError
-from .kernels import Kernel
 from .limits import (
     HOST_TYPES,
     LARGEST_ARGUMENTS,
@@ -147,7 +146,10 @@ def _kernels(plan: Plan) -> Iterator[str]:
     for kernel in plan.kernels:
         if not KERNEL_FILE.match(kernel.file) or not kernel.file.endswith(suffix):
             yield f"kernel file {kernel.file!r} is not of the form kernels/NAME{suffix}"
-        yield from _kernel(kernel)
+        if not ENTRY_POINT.match(kernel.name):
+            yield f"{kernel.file}: {kernel.name!r} cannot be the name of an entry point"
+        if min(kernel.group) < 1 or prod(kernel.group) > LARGEST_GROUP:
+            yield f"{kernel.file}: the work-group is {list(kernel.group)}"
         for body in kernel.bodies:
             if not 0 <= body.kernel < len(plan.kernels):
                 yield f"{kernel.file}: the body of kernel {body.kernel}, of {len(plan.kernels)}"
@@ -159,13 +161,6 @@ def _kernels(plan: Plan) -> Iterator[str]:
     for companion in plan.companions:
         if not KERNEL_FILE.match(companion.file):
             yield f"companion file {companion.file!r} is not of the form kernels/NAME"
-
-
-def _kernel(kernel: Kernel) -> Iterator[str]:
-    if not ENTRY_POINT.match(kernel.name):
-        yield f"{kernel.file}: {kernel.name!r} cannot be the name of an entry point"
-    if min(kernel.group) < 1 or prod(kernel.group) > LARGEST_GROUP:
-        yield f"{kernel.file}: the work-group is {list(kernel.group)}"
 
 
 def _dispatches(plan: Plan) -> Iterator[str]:

@@ -225,7 +225,9 @@ def folder() -> Path:
 def roofline_of(info: DeviceInfo, target: Target) -> KeptRoofline:
     """The roofline of an attached device, measured now unless it is stored (DeviceError)."""
     file = folder() / f"{device_key(info)}-{target.device.name}.json"
-    kernels = _digest(compile_roofline(target), compile_dispatches(target))
+    compiled = (compile_roofline(target), compile_dispatches(target))
+    texts = [text for each in compiled for text in each.sources.values()]
+    kernels = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     with suppress(OSError, ValueError):
         found = typed(_Stored, json.loads(file.read_text(encoding="utf-8")))
         if found.kernels == kernels:
@@ -236,8 +238,3 @@ def roofline_of(info: DeviceInfo, target: Target) -> KeptRoofline:
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, json.dumps(asdict(found), indent=1).encode())
     return KeptRoofline(found.roofline, found.date, file)
-
-
-def _digest(*models: CompiledModel) -> str:
-    texts = [text for compiled in models for text in compiled.sources.values()]
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
