@@ -37,9 +37,9 @@ def start_drivers(target: str, device: str) -> None:
 
         start(device)
     elif target == "glsl":
-        from .opengl.egl import DRIVERS
+        from .opengl import egl
 
-        DRIVERS.start()
+        egl.start()
     elif target:
         DRIVER_PROCESS.start()
 

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..errors import DeviceError
-from ..startup import Startup
+from ..startup import DRIVER_PROCESS, in_background
 
 # As in EGL's headers, without the prefix EGL_.
 _NONE = 0x3038
@@ -38,6 +38,9 @@ _KINDS = (
         (_MAJOR_VERSION, 4, _MINOR_VERSION, 3, _PROFILE_MASK, _CORE_PROFILE, _NONE),
     ),
 )
+
+_LOCK = threading.Lock()  # Some driver loaders crash if two threads enter them at once.
+_STARTED: list[Callable[[], None]] = []  # Once drivers are started, what waits for that.
 
 # The result and the parameters of each function.
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -82,14 +85,23 @@ def _extension(name: str, *types: Any) -> Callable[..., Any] | None:
     return ctypes.CFUNCTYPE(*types)(address) if address else None
 
 
-def _start_drivers() -> None:
+def start() -> Callable[[], None]:
+    """Begin to start every installed driver, unless that was done; returns what waits for it.
+
+    DeviceError in a process forked from one that has started drivers.
+    """
+    DRIVER_PROCESS.start()
+    with _LOCK:
+        if not _STARTED:
+            _STARTED.append(in_background(_start, "OpenGL drivers"))
+        return _STARTED[0]
+
+
+def _start() -> None:
     # The first context is the slow one. `contexts` reports any errors.
     with suppress(DeviceError):
         for context in _contexts():
             context.release()
-
-
-DRIVERS = Startup(_start_drivers, "OpenGL drivers")  # Starting every installed driver.
 
 
 def contexts() -> list[Context]:
@@ -98,7 +110,7 @@ def contexts() -> list[Context]:
     The caller must release them.
     """
     check_window()
-    DRIVERS.wait()
+    start()()
     return _contexts()
 
 

@@ -25,7 +25,7 @@ from platforms import linux
 
 from tflgpu.runtime import DeviceError, PlanError, load
 from tflgpu.runtime.cache.binaries import BINARIES
-from tflgpu.runtime.startup import Startup
+from tflgpu.runtime.opengl import egl
 
 pytestmark = pytest.mark.shared
 
@@ -149,7 +149,7 @@ def test_no_thread_to_be_had(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", fail)
-    monkeypatch.setattr(Startup, "start", lambda self: lambda: self._work())
+    monkeypatch.setattr(egl, "_STARTED", [])
     check(folder, attached.device)
     (folder / "weights.bin").write_bytes(bytes(len(chain().weights)))
     with pytest.raises(PlanError, match=r"weights\.bin is damaged"):
