@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import count
 from time import perf_counter
 
 import click
@@ -39,13 +40,24 @@ Count = Callable[[Result], None]  # Called with each result as it comes.
 def counted(total: int) -> Iterator[Count]:
     """A bar on stderr with counts and the time left; none if stderr is not a terminal or for 0.
 
-    With --verbose, a line for each result; with --quiet, nothing.
+    With --verbose, a line for each result, with the time left if the rest takes as long; with
+    --quiet, nothing.
     """
     errors = Console(stderr=True)
     if not total or asked_for("--quiet"):
         yield lambda result: None
     elif asked_for("--verbose"):
-        yield _Lines(total).show
+        began, numbers = perf_counter(), count(1)
+
+        def tell(result: Result) -> None:
+            done = next(numbers)
+            left = (perf_counter() - began) / done * (total - done)
+            click.echo(
+                f"{done} of {total}, about {left:.0f} s left: {_label(result)}: {result.status}",
+                err=True,
+            )
+
+        yield tell
     elif not errors.is_terminal:
         yield lambda result: None
     else:
@@ -64,22 +76,6 @@ def counted(total: int) -> Iterator[Count]:
             yield show
 
 
-class _Lines:
-    """Prints a line for each result, with the time left if the rest takes as long."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done, self._began = total, 0, perf_counter()
-
-    def show(self, result: Result) -> None:
-        self._done += 1
-        left = (perf_counter() - self._began) / self._done * (self._total - self._done)
-        click.echo(
-            f"{self._done} of {self._total}, about {left:.0f} s left: {_label(result)}: "
-            f"{result.status}",
-            err=True,
-        )
-
-
 def print_matrix(
     results: Sequence[Result], manifest: str, unbuilt: Mapping[Task, Exception]
 ) -> None:
@@ -91,8 +87,8 @@ def print_matrix(
     variants = [
         {**asdict(result.row), "path": result.path, **(result.report or {})} for result in results
     ]
-    count = Counter(result.status for result in results)
-    title = ", ".join(f"{number} {status}" for status, number in sorted(count.items()))
+    statuses = Counter(result.status for result in results)
+    title = ", ".join(f"{number} {status}" for status, number in sorted(statuses.items()))
     Answer({"manifest": manifest, "variants": variants}, [Listing(title, RESULTS, results)]).print()
     failures = [f"{_label(result)}: {result.row.error}" for result in results if result.error]
     if failures:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import InputError, TflgpuError
-from ...runtime.litert.module import KernelSet, interpreter_module, kernel_options
-from ...runtime.litert.tensors import array_of
+from ...runtime.litert.module import KernelSet, array_of, interpreter_module, kernel_options
 from ...runtime.plan.records import TensorInfo
 from ...runtime.quiet import without_notices
 from ..errors import ModelError

@@ -1,7 +1,12 @@
-"""The module with LiteRT's interpreter, and its sets of kernels."""
+"""The module with LiteRT's interpreter, its sets of kernels, and its tensors as arrays."""
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Literal
+
+import numpy as np
+
+from ..launch.memory import Array
 
 _kept: list[ModuleType | ImportError] = []
 
@@ -43,3 +48,13 @@ def kernel_options(litert: ModuleType, kernels: KernelSet) -> dict[str, Any]:
         "reference": kinds.BUILTIN_REF,
     }
     return {"experimental_op_resolver_type": resolvers[kernels]}
+
+
+def array_of(interpreter: Any, item: Mapping[str, Any]) -> Array:
+    """The numbers of a tensor, given by its details.
+
+    LiteRT hands out no empty tensor, and for one of rank 0 a number that is no array.
+    """
+    if 0 in item["shape"]:
+        return np.empty(item["shape"], item["dtype"])
+    return np.asarray(interpreter.get_tensor(item["index"]))

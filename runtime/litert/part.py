@@ -14,8 +14,7 @@ from ..launch.memory import Array
 from ..plan.records import HostPart, HostTensor, Plan
 from ..quiet import without_notices
 from .dataflow import check_dataflow
-from .module import interpreter_module
-from .tensors import array_of
+from .module import array_of, interpreter_module
 
 
 def litert_of(plan: Plan) -> ModuleType:

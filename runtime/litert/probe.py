@@ -19,8 +19,7 @@ import numpy as np
 
 from ..launch.memory import Array
 from .dataflow import check_dataflow
-from .module import KernelSet, interpreter_module, kernel_options
-from .tensors import array_of
+from .module import KernelSet, array_of, interpreter_module, kernel_options
 
 Shape = tuple[int, ...]
 
