@@ -144,8 +144,8 @@ def test_an_error_is_that_of_one_item_of_a_batch(threads: Any) -> None:
 def test_only_this_process_reaches_its_own_workers() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with processes._local(1) as local:
-            address = local.scheduler_address
+        with processes._cluster(1) as cluster:
+            address = cluster._client.scheduler.address
             assert address.startswith("tls://127.0.0.1:")
             for security in (distributed.Security.temporary(), None):
                 with pytest.raises((OSError, TypeError)):
