@@ -9,6 +9,9 @@ from graphs import Value, call, ints, known, model, parts, transpose, w, x
 from rewriting import assert_agrees, compiled
 
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.ir import Graph, Tensor
+from tflgpu.compiler.memory.aliases import Aliases
+from tflgpu.compiler.ops.base.view import StridedLayout, View
 from tflgpu.compiler.tools.explain import explain
 from tflgpu.runtime.plan.records import Region
 
@@ -201,6 +204,26 @@ def test_a_part_that_is_an_output_is_copied() -> None:
     part = conv(x(1, 5, 7, 3), 16, 3)
     told = reasons([part, call("TANH", concat(0, part, x(1, 5, 7, 16)))])
     assert any("is an input, output or variable of the model" in reason for reason in told)
+
+
+def test_parts_with_gaps_may_have_no_further_ones_within_these() -> None:
+    part, inner, whole = (Tensor(name, (size,)) for name, size in (("a", 16), ("b", 48), ("c", 96)))
+    sizes = {tensor: 4 * tensor.elements for tensor in (part, inner, whole)}
+    aliases = Aliases(Graph(), sizes, dict.fromkeys(sizes, 4))
+    aliases.place(View(part, inner, StridedLayout(0, 16, 48)))
+    told = "b would be cut along two axes of c"
+    assert aliases.unsupported_reason(View(inner, whole, StridedLayout(0, 64, 128))) == told
+    assert aliases.unsupported_reason(View(inner, whole, StridedLayout(0, 48, 96))) is None
+
+
+def test_no_kernel_of_wgsl_has_a_place_in_two_arguments() -> None:
+    """Which begin at multiples of 256 bytes there."""
+    options = Options(target="wgsl", device="webgpu", fallback="none")
+    image = call("NEG", x(1, 2, 3, 4))
+    made = model({"y": call("EXP", concat(1, image, call("TANH", image)))})
+    events = pipeline.build(made.content, options).events
+    told = [event.reason for event in events if event.rewrite == "place_views"]
+    assert told == ["1 of 2 parts is copied: NEG would have y/TANH1.0 in two arguments"]
 
 
 def test_parts_lie_within_their_whole() -> None:
