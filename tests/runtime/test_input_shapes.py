@@ -17,9 +17,11 @@ from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.choices import each_choice
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.runtime import InputError, PlanError, Session
+from tflgpu.runtime import InputError, PlanError, Session, input_shapes
 from tflgpu.runtime.cache.variant import PLAN, read_variant
-from tflgpu.runtime.plan.records import Region
+from tflgpu.runtime.input_shapes import matching
+from tflgpu.runtime.launch.callers_memory import CallersMemory
+from tflgpu.runtime.plan.records import Region, TensorInfo
 from tflgpu.runtime.plan.validate import validate
 
 CHOICES = ((1, 11, 13, 3), (4, 11, 13, 3), (2, 17, 7, 3))
@@ -129,6 +131,23 @@ def test_mapped_inputs_of_each_choice(tmp_path: Path, opencl_device: str) -> Non
             with session.bind({"y/in0": mapped}, {"y": result}) as bound:
                 bound.run()
             assert difference(result, expected) is None
+
+
+@pytest.mark.parametrize(("shape", "texture"), [((), False), ((5, 7, 4), True)])
+def test_memory_without_a_shape_fits_each_choice(
+    shape: tuple[int, ...], texture: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A buffer, and a texture, which has no batch. Other inputs choose."""
+    memory = CallersMemory("", "", None, shape=shape, texture=texture)
+    known = input_shapes.callers_memory
+    monkeypatch.setattr(
+        input_shapes, "callers_memory", lambda value: memory if value is memory else known(value)
+    )
+    infos = [TensorInfo("x", (1, 5, 7, 4), "float32"), TensorInfo("n", (3,), "float32")]
+    choices = [{"x": (1, 5, 7, 4), "n": (3,)}, {"x": (1, 9, 7, 4), "n": (2,)}]
+    assert matching(choices, infos, {"x": memory, "n": np.zeros(2, np.float32)}) == 1
+    with pytest.raises(InputError, match="x has no shape to choose the input shapes by"):
+        matching(choices, infos, {"x": memory})
 
 
 def test_weights_are_stored_once(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,7 @@ from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError, InputError, load
-from tflgpu.runtime.input_shapes import matching
 from tflgpu.runtime.opencl import library, memory
-from tflgpu.runtime.plan.records import TensorInfo
 
 # Without its hints, which are wrong about create_context.
 moderngl: Any = importlib.import_module("moderngl")
@@ -309,18 +306,6 @@ def test_opencl_images_of_bytes(
             session.bind({"x": wrong})
 
 
-def test_memory_without_a_shape_fits_each_choice(caller: Caller) -> None:
-    """Of input shapes: a buffer, and an image, which has no batch. Other inputs choose."""
-    infos = [TensorInfo("x", (1, 5, 7, 4), "float32"), TensorInfo("n", (3,), "float32")]
-    choices = [{"x": (1, 5, 7, 4), "n": (3,)}, {"x": (1, 9, 7, 4), "n": (2,)}]
-    form = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
-    image = cl.create_image(caller.context, FLAGS.READ_WRITE, form, (7, 5))
-    for x in (image, caller.buffer(np.zeros(140, np.float32))):
-        assert matching(choices, infos, {"x": x, "n": np.zeros(2, np.float32)}) == 1
-        with pytest.raises(InputError, match="x has no shape to choose the input shapes by"):
-            matching(choices, infos, {"x": x})
-
-
 def test_a_run_waits_for_events(caller: Caller, folder: Path) -> None:
     """Of another queue, such as that of the commands that write its inputs."""
     (a, b), late = pair(), pair(5)[0]
@@ -341,23 +326,6 @@ def test_a_run_waits_for_events(caller: Caller, folder: Path) -> None:
             bound.submit(wait_for=5)  # type: ignore[arg-type]
         with pytest.raises(InputError, match="wait_for has a int; on OpenCL, give events of py"):
             bound.submit(wait_for=[5])
-
-
-def test_a_mapped_input_is_what_kernels_read(caller: Caller, folder: Path) -> None:
-    """No copy of it: what the caller writes before they begin counts, and no other run writes."""
-    (a, b), y = pair(), np.zeros(LENGTH, np.float32)
-    gate = cl.UserEvent(caller.context)
-    with load(folder, context=caller.context) as session:
-        mapped = session.map_input("a")
-        with session.bind({"a": mapped, "b": b}, {"y": y}) as bound:
-            run = bound.submit(wait_for=[gate])
-            mapped[:] = a
-            opening = Timer(0.1, gate.set_status, [cl.command_execution_status.COMPLETE])
-            opening.start()
-            check(session.run(pair(5))["y"], pair(5))
-            run.wait()
-            opening.join()
-    check(y, (a, b))
 
 
 def test_a_run_waits_for_fences(opengl_folder: Path, opengl_device: str) -> None:

@@ -6,9 +6,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from plans import LENGTH, Parts, chain, chain_result, copy, pair, single
 
@@ -91,6 +93,23 @@ def test_the_event_of_a_run_is_of_the_device(
         run = bound_to(session, 5).submit()
         assert run.event > 0
         run.wait()
+
+
+def test_a_mapped_input_is_what_kernels_read(tmp_path: Path, opencl_device: str) -> None:
+    """No copy of it: what the caller writes before they begin counts, and no other run writes."""
+    (a, b), y = pair(), np.zeros(LENGTH, np.float32)
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        mapped = session.map_input("a")
+        gate = cl.UserEvent(bound_to(session, 5).submit().event.context)
+        with session.bind({"a": mapped, "b": b}, {"y": y}) as bound:
+            run = bound.submit(wait_for=[gate])
+            mapped[:] = a
+            opening = Timer(0.1, gate.set_status, [cl.command_execution_status.COMPLETE])
+            opening.start()
+            check(session.run(pair(5))["y"], pair(5))
+            run.wait()
+            opening.join()
+    check(y, (a, b))
 
 
 def test_a_coroutine_awaits_a_run(session: Session) -> None:
