@@ -139,10 +139,11 @@ def test_memory_without_a_shape_fits_each_choice(
 ) -> None:
     """A buffer, and a texture, which has no batch. Other inputs choose."""
     memory = CallersMemory("", "", None, shape=shape, texture=texture)
-    known = input_shapes.callers_memory
-    monkeypatch.setattr(
-        input_shapes, "callers_memory", lambda value: memory if value is memory else known(value)
-    )
+
+    def known(value: object) -> CallersMemory | None:
+        return memory if value is memory else None
+
+    monkeypatch.setattr(input_shapes, "callers_memory", known)
     infos = [TensorInfo("x", (1, 5, 7, 4), "float32"), TensorInfo("n", (3,), "float32")]
     choices = [{"x": (1, 5, 7, 4), "n": (3,)}, {"x": (1, 9, 7, 4), "n": (2,)}]
     assert matching(choices, infos, {"x": memory, "n": np.zeros(2, np.float32)}) == 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way
-from graphs import Input, Value, call, ints, model, typed, w, x, xi
+from graphs import Input, Value, call, ints, model, quantized, typed, w, x, xi, xq
 from graphs.hosted import crossing, searching
 from graphs.operators import file_of
 from numpy.typing import NDArray
@@ -57,6 +57,15 @@ def test_parts_and_kernels_in_turns(names: Any, way: Way, tmp_path: Path) -> Non
     if len(names) == 9:
         assert not program.plan.dispatches and len(program.plan.parts) == 1
         assert all(tensor.place is None for tensor in program.plan.host_tensors)
+
+
+def test_a_part_reads_integers_that_a_slice_of_floats_is_stored_as(
+    way: Way, tmp_path: Path
+) -> None:
+    like: dict[str, Any] = {"dtype": "int8", "scale": 1 / 128, "zero": 0}
+    rows = quantized("TANH", xq(3, 37, zero=-7), **like)
+    part = call("DEQUANTIZE", quantized("SLICE", rows, ints(0, 0), ints(2, 37), **like))
+    agrees(model({"y": part}).content, way, tmp_path, fallback_ops=("DEQUANTIZE",))
 
 
 def test_a_part_may_read_more_tensors_than_a_kernel(way: Way, tmp_path: Path) -> None:
