@@ -162,6 +162,13 @@ def packed_weights() -> Iterator[Case]:
     gathered = quantized("GATHER", packed, xi(5, draw="counts"), dtype="int4", scale=0.3, axis=0)
     yield row("packed weights", "GATHER", gathered)
     yield row("packed weights", "GATHER to floats", call("DEQUANTIZE", gathered))
+    for dtype in ("int8", "uint8"):
+        table = known(np.arange(126).reshape(9, 2, 7).astype(dtype), affine(0.3, 5))
+        rows = {"dtype": dtype, "scale": 0.3, "zero": 5, "axis": 0}
+        found = quantized("GATHER", table, xi(2, 5, draw="counts"), **rows)
+        yield row("packed weights", f"GATHER of {dtype}", call("DEQUANTIZE", found))
+        found = quantized("TANH", found, dtype=dtype, scale=1 / 128, zero=128 * (dtype == "uint8"))
+        yield row("packed weights", f"GATHER of {dtype} for a function", found)
     found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), packed, dtype="int4", scale=0.3)
     yield row("packed weights", "EMBEDDING_LOOKUP of int4 to int4", found)
     for dtype, kept in (("int8", "int8"), ("int8", "uint8"), ("uint8", "int8"), ("int16",) * 2):

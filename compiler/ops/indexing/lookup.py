@@ -1,10 +1,10 @@
 """tflgpu.lookup: rows of a table, which indices name, as floats.
 
-    y = tflgpu.lookup(ids, table) bits=4 shape=(32000,512) least=-8
+    y = tflgpu.lookup(ids, table) bits=4 shape=(32000,512) least=-8 signed=False
 
-The numbers of a table are floats of 32 bits, or integers of 8 or 4. With `least`, integers have no
-sign: it is what a stored 0 stands for. Two of 4 bits share a byte: the lower halves of bytes are
-`run` numbers, the upper ones as many that follow.
+The numbers of a table are floats of 32 bits, or integers of 8 or 4, with a sign or without one, of
+which a stored 0 stands for `least`. Two of 4 bits share a byte: the lower halves of bytes are `run`
+numbers, the upper ones as many that follow.
 
 A table is row-major, or in the order in which a layer has it as its weights: blocks of so many
 rows, of each of which so many columns, `unit`, lie together. In numpy, once rows and columns are
@@ -15,6 +15,7 @@ filled up, that is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
@@ -26,7 +27,7 @@ from ...target import Target
 from ..base.definition import define, row_major
 from ..base.launch import Launch, linear_launch
 from ..base.storage import ANY
-from ..base.traits import Traits
+from ..base.traits import Range, Traits
 from ..layers.weights import LEAST
 
 NAME = "tflgpu.lookup"
@@ -52,6 +53,7 @@ class TableOrder:
     unit: int = 1
     run: int = 1
     least: int = 0
+    signed: bool = True
 
     @classmethod
     def of(cls, op: Op) -> TableOrder:
@@ -74,11 +76,18 @@ def _reference(op: Op, ids: Array, table: Array) -> Array:
         run = order.run
         both = table.reshape(-1)[places // (2 * run) * run + places % run].astype(np.int32)
         numbers = np.where(places // run % 2 < 1, both % 16, both // 16)
-        numbers = numbers if order.least else (numbers + 8) % 16 - 8
+        numbers = (numbers + 8) % 16 - 8 if order.signed else numbers
     else:
         numbers = table.reshape(-1)[places]
     found = numbers.astype(np.float32) + np.float32(order.least)
     return np.asarray(found.reshape(*ids.shape, *inner))
+
+
+def _range(op: Op, ranges: Sequence[Range | None]) -> Range | None:
+    """That of all integers of so many bits."""
+    order, bits = TableOrder.of(op), op.attrs["bits"]
+    low = order.least - (1 << bits - 1) * order.signed
+    return None if bits == 32 else (low, low + (1 << bits) - 1)
 
 
 def _build(op: Op, target: Target) -> Launch:
@@ -103,5 +112,5 @@ define(
     (row_major("lookup", _build),),
     _reference,
     ANY,
-    traits=Traits(indexes=True),
+    traits=Traits(indexes=True, range=_range),
 )

@@ -66,16 +66,15 @@ def _tie(graph: Graph, lookup: Op, layer: Op, target: Target) -> None:
     if multiplies_bytes(layer, target) is None and (target.on_processor or not blocks):
         scales = layer.constant(3) if blocks else None
         launch = byte_products(layer, target, None, None, scales)
-        unit, run, least = WORD * 8 // bits, WORD, 0
+        unit, run, least, signed = WORD * 8 // bits, WORD, 0, True
     else:
         launch = build(layer, target, None)
-        unit, run, least = 1, target.lanes, LEAST.get(bits, 0)
+        unit, run, least, signed = 1, target.lanes, LEAST.get(bits, 0), not exact
     assert launch.tile is not None
     block = launch.tile.slices * target.lanes
-    order = TableOrder(block, unit, run if bits == 4 else 1, least)
+    order = TableOrder(block, unit, run if bits == 4 else 1, least, signed)
     content: Array = stored_array(launch.packed["weights"], SLICED, target).reshape(-1)
-    signed = exact and not least and bits == 8
-    content = content.view(np.int8 if signed else np.uint8) if exact else content
+    content = content.view(np.int8 if signed and bits == 8 else np.uint8) if exact else content
     ids = lookup.operand(0 if lookup.name == LOOKUP else 1)
     shape = layer.operand(1).shape
     limit = lookup.attrs.get("limit", shape[0])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from agreement import assert_litert, run
 from ai_edge_litert import schema_py_generated as schema
+from cases.quantized_layers import weights
 from cases.quantized_weights import TABLES_OF_WEIGHTS
 from devices import own_profile
-from graphs import Value, call, model, xi
+from graphs import Value, call, model, quantized, xi
 from graphs.signatures import Entry, signed
 
 from tflgpu.compiler import Options, build
@@ -58,6 +59,16 @@ def test_it_is_stored_once(
     assert len(build(content, options).weights) in stored_once(kind)
     apart = replace(options, disable_passes=("tie_tables",))
     assert len(build(content, apart).weights) >= 2 * stored_once(kind).start
+
+
+@pytest.mark.parametrize("device", ["cpu_avx512_bytes", "mali"])
+def test_integers_of_a_table_stay_bytes_beside_those_of_a_layer(device: str) -> None:
+    table = weights((WORDS, COLUMNS), channels=False)
+    found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), table, dtype="int8")
+    layer = quantized("FULLY_CONNECTED", found, table, None, scale=0.02)
+    options = Options(device=device, fallback="none")
+    stored = len(build(model({"y": layer}).content, options).weights)
+    assert stored < 2.2 * WORDS * COLUMNS
 
 
 def stored_once(kind: str) -> range:

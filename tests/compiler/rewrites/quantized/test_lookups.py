@@ -9,7 +9,7 @@ from quantized_operators import lowered, quantized
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
-from tflgpu.compiler.ir import Blocks, Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
@@ -37,12 +37,28 @@ def of_floats(table: Tensor) -> Graph:
     return graph
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16"])
-def test_integers_are_kept_whatever_they_stand_for(dtype: str) -> None:
-    table = quantized("table", ROWS, 0.1, 3, dtype)
-    lookup, move, _ = lowered("EMBEDDING_LOOKUP", IDS, table, scale=0.2, zero=1, dtype=dtype).ops
-    np.testing.assert_array_equal(lookup.constant(1), np.array(ROWS, np.float32) - 3)
-    assert move.name == "tflgpu.add_exact" and move.constant(1) == 2
+def rows_of(lookup: Op) -> Array:
+    """The first two rows of the table of a lookup, as numpy finds them."""
+    arrays = [np.arange(2) if tensor is IDS else tensor.values for tensor in lookup.reads]
+    reference = OPS[lookup.name].reference
+    assert reference is not None
+    return np.asarray(reference(lookup, *arrays))
+
+
+@pytest.mark.parametrize("zero", [3, -8])
+@pytest.mark.parametrize("operator", ["EMBEDDING_LOOKUP", "GATHER"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_integers_are_kept_whatever_they_stand_for(dtype: str, operator: str, zero: int) -> None:
+    zero = abs(zero) if dtype == "uint8" else zero
+    rows = np.abs(ROWS).tolist() if dtype == "uint8" else ROWS
+    table = quantized("table", rows, 0.1, zero, dtype)
+    operands = (IDS, table) if operator == "EMBEDDING_LOOKUP" else (table, IDS)
+    lookup, move, _ = lowered(operator, *operands, scale=0.2, zero=1, dtype=dtype).ops
+    np.testing.assert_array_equal(rows_of(lookup), np.array(rows, np.float32) - zero)
+    assert move.name == "tflgpu.add_exact" and move.constant(1) == zero - 1
+    wide = dtype == "int16"
+    assert lookup.name == ("GATHER" if wide else "tflgpu.lookup")
+    assert max(tensor.values.itemsize for tensor in lookup.reads if tensor.constant) == 1 + 3 * wide
 
 
 def test_floats_are_products_of_the_rows_alone() -> None:
@@ -54,10 +70,7 @@ def test_floats_are_products_of_the_rows_alone() -> None:
 def test_numbers_of_four_bits_share_bytes() -> None:
     lookup, _ = of_floats(packed([[-8, 7], [1, 0], [-1, 2]])).ops
     assert lookup.constant(1).tolist() == [[0xF0], [0x89], [0xA7]]
-    found = OPS["tflgpu.lookup"].reference
-    assert found is not None
-    rows = found(lookup, np.array([1, 0]), lookup.constant(1))
-    assert rows.tolist() == [[1, 0], [-8, 7]]
+    assert rows_of(lookup).tolist() == [[-8, 7], [1, 0]]
 
 
 def test_blocks_are_multiplied_by_the_scales_of_the_rows_alone() -> None:
@@ -102,3 +115,11 @@ def test_bytes_are_not_copied_to_another_type(table: Tensor, result: str) -> Non
     copied = f"table table is {table.dtype}, whose bytes LiteRT copies to a result of {result}"
     with pytest.raises(UnsupportedError, match=f"operator 0 EMBEDDING_LOOKUP: {copied}$"):
         lowered("EMBEDDING_LOOKUP", IDS, table, dtype=result)
+
+
+def test_rows_of_four_bits_with_any_zero_point_stay_packed() -> None:
+    """With -8, a stored 0 stands for 0, though numbers have no sign."""
+    table = replace(packed([[-8, 7], [1, 0]]), quantization=Quantization((0.1,), (-8,)))
+    lookup, *_ = lowered("GATHER", table, IDS, scale=0.1, zero=-8, dtype="int4").ops
+    assert rows_of(lookup).tolist() == [[0, 15], [9, 8]]
+    assert lookup.operand(1).values.dtype == np.uint8
