@@ -164,8 +164,8 @@ def packed_weights() -> Iterator[Case]:
     yield row("packed weights", "GATHER to floats", call("DEQUANTIZE", gathered))
     for dtype in ("int8", "uint8"):
         table = known(np.arange(126).reshape(9, 2, 7).astype(dtype), affine(0.3, 5))
-        rows = {"dtype": dtype, "scale": 0.3, "zero": 5, "axis": 0}
-        found = quantized("GATHER", table, xi(2, 5, draw="counts"), **rows)
+        alike: dict[str, Any] = {"dtype": dtype, "scale": 0.3, "zero": 5}
+        found = quantized("GATHER", table, xi(2, 5, draw="counts"), axis=0, **alike)
         yield row("packed weights", f"GATHER of {dtype}", call("DEQUANTIZE", found))
         found = quantized("TANH", found, dtype=dtype, scale=1 / 128, zero=128 * (dtype == "uint8"))
         yield row("packed weights", f"GATHER of {dtype} for a function", found)
