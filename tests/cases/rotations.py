@@ -84,7 +84,8 @@ def of_integers() -> Value:
 
 
 def unlike_rotations() -> Iterator[Case]:
-    """Rows and channels that are repeated for several angles, angles that are numbers; integers."""
+    """Rows and channels that are repeated for several angles, angles that are numbers or differ by
+    batch; integers."""
     row, columns = x(1, 1, 8), x(1, 5, 2)
     value = of_halves(row, *angles(5, 4), 1, 1, 8)
     yield Case("recognized", "halves of a row by several angles", value)
@@ -94,6 +95,8 @@ def unlike_rotations() -> Iterator[Case]:
     yield Case("recognized", "two channels by two angles each", value)
     value = of_wholes(columns, number(0.6), number(0.8), 1, 5, 2)
     yield Case("recognized", "two channels by one angle", value)
+    value = of_halves(x(2, 3, 5, 14), *angles(2, 1, 1, 7), 2, 3, 5, 14)
+    yield Case("recognized", "rows by an angle of their batch", value)
     yield Case("recognized", "integers that are turned", of_integers())
 
 
