@@ -38,6 +38,10 @@ def kept_nan() -> Iterator[Case]:
     far = computed(np.nan, -np.inf, -104, -88, -86, 0, 86, np.inf)
     for operator in ("EXP", "LOGISTIC"):
         yield Case(operator, "of special values", call(operator, far))
+    yield Case("LOG", "of special values", call("LOG", computed(np.nan, -np.inf, -1, 0)))
+    near_one = 1 + np.linspace(-0.6, 0.6, 97)
+    range_of_log = computed(*near_one, 1.1754944e-38, 1e-30, 1e-9, 1e9, 1e30, 3.4028235e38)
+    yield Case("LOG", "across its range", call("LOG", range_of_log))
     range_of_tanh = computed(-np.inf, -1e-20, 1e-4, *np.linspace(-10, 10, 91), np.inf)
     yield Case("TANH", "across its range", call("TANH", range_of_tanh))
     turns = computed(*np.linspace(-300, 300, 37))

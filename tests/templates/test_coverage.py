@@ -67,6 +67,8 @@ BUILT_IN = {
             "quick_exp2S",
             "quick_gelu",
             "quick_geluS",
+            "quick_log",
+            "quick_logS",
             "quick_sin",
             "quick_sinS",
             "quick_tanh",

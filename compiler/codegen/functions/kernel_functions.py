@@ -36,7 +36,7 @@ def literal(value: float, use: Use, dtype: str = "float32") -> Expression:
 
 
 # Functions that every kernel language has, for slices and for single values.
-BUILT_IN = frozenset({"ceil", "clamp", "floor", "log", "max", "min", "sign", "sqrt"})
+BUILT_IN = frozenset({"ceil", "clamp", "floor", "max", "min", "sign", "sqrt"})
 
 
 # By function, the intrinsic where slices are wide, and the built-in one elsewhere. `decay` is e to
@@ -45,7 +45,7 @@ BUILT_IN = frozenset({"ceil", "clamp", "floor", "log", "max", "min", "sign", "sq
 _QUICK = {
     **{"exp": ("quick_exp", "exp"), "decay": ("quick_decay", "exp")},
     **{"exp2": ("quick_exp2", "exp2"), "sin": ("quick_sin", "sin"), "cos": ("quick_cos", "cos")},
-    "tanh": ("quick_tanh", "tanh"),
+    **{"log": ("quick_log", "log"), "tanh": ("quick_tanh", "tanh")},
 }
 
 
