@@ -68,6 +68,12 @@ def test_a_part_reads_integers_that_a_slice_of_floats_is_stored_as(
     agrees(model({"y": part}).content, way, tmp_path, fallback_ops=("DEQUANTIZE",))
 
 
+def test_a_part_reads_integers_that_are_narrower_on_the_device(way: Way, tmp_path: Path) -> None:
+    one, other = (xi(2, 3, dtype="int64") for _ in range(2))
+    part = typed("int64", "MUL", typed("int64", "ADD", one, other), other)
+    agrees(model({"y": part}).content, way, tmp_path, fallback_ops=("MUL",))
+
+
 def test_a_part_may_read_more_tensors_than_a_kernel(way: Way, tmp_path: Path) -> None:
     """The least that profiles allow are 8 buffers; a part has none on the device of its own."""
     inputs = [x(2, 3, n) for n in range(1, 33)]

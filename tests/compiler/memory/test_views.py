@@ -206,7 +206,7 @@ def test_a_part_that_is_an_output_is_copied() -> None:
     assert any("is an input, output or variable of the model" in reason for reason in told)
 
 
-def test_parts_with_gaps_may_have_no_further_ones_within_these() -> None:
+def test_parts_lie_within_a_whole_with_gaps_of_one_kind() -> None:
     part, inner, whole = (Tensor(name, (size,)) for name, size in (("a", 16), ("b", 48), ("c", 96)))
     sizes = {tensor: 4 * tensor.elements for tensor in (part, inner, whole)}
     aliases = Aliases(Graph(), sizes, dict.fromkeys(sizes, 4))
@@ -214,6 +214,8 @@ def test_parts_with_gaps_may_have_no_further_ones_within_these() -> None:
     told = "b would be cut along two axes of c"
     assert aliases.unsupported_reason(View(inner, whole, StridedLayout(0, 64, 128))) == told
     assert aliases.unsupported_reason(View(inner, whole, StridedLayout(0, 48, 96))) is None
+    told = "b would extend past the end of c"
+    assert aliases.unsupported_reason(View(inner, whole, StridedLayout(256, 192, 192))) == told
 
 
 def test_no_kernel_of_wgsl_has_a_place_in_two_arguments() -> None:

@@ -11,7 +11,7 @@ from tflgpu.compiler.rewrites.layout.fold_transposes import fold_transpose_into_
 
 
 def averaged(keep: bool, *axes: int) -> Value:
-    return call("MEAN", transpose(x(2, 3, 5, 7), *FIRST), ints(*axes), keep_dims=keep)
+    return call("MEAN", transpose(x(3, 2, 5, 7), *FIRST), ints(*axes), keep_dims=keep)
 
 
 @pytest.mark.parametrize("keep", [False, True])
