@@ -11,6 +11,8 @@ from .case import Case
 def blocks() -> Iterator[Case]:
     large = call("DEPTH_TO_SPACE", x(1, 40, 100, 288), block_size=3)
     yield Case("DEPTH_TO_SPACE", "beyond a row of the grid", large)
+    for operator in ("SPACE_TO_DEPTH", "DEPTH_TO_SPACE"):
+        yield Case(operator, "blocks of one", call(operator, x(2, 3, 5, 7), block_size=1))
     for channels in (3, 16, 32):
         for size in (2, 3):
             shape = (2, 2 * size, 5 * size, channels)
