@@ -80,7 +80,7 @@ def _lies(
     places: Array, count: int, start: int, batch: int, head: int, row: int, channel: int
 ) -> bool:
     """Whether elements lie at these strides of batches, heads, rows and channels of heads."""
-    indices = np.indices(places.shape, sparse=True)
+    indices = np.ogrid[tuple(map(slice, places.shape))]
     shared = indices[1] // (places.shape[1] // count)
     strides = (batch, head, row, channel)
     axes = (indices[0], shared, indices[2], indices[3])
