@@ -131,10 +131,8 @@ class InputValues:
 
     def read_for(self, plan: Plan) -> dict[str, Array]:
         """An array for each input of a compiled model, as `read` says."""
-        metadata, formats = (
-            parse_metadata(plan.metadata),
-            json.loads(plan.options).get("inputs", ()),
-        )
+        metadata = parse_metadata(plan.metadata)
+        formats = json.loads(plan.options).get("inputs", ())
         # Those of bytes, which the device scales.
         pictures = [name or plan.inputs[0].name for name, _ in formats]
         family = family_of(plan.model, [tensor.name for tensor in plan.tensors])
