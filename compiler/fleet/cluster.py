@@ -57,8 +57,19 @@ class _Attempt(Generic[Item]):
     number: int
 
 
+class Connection(Client):  # type: ignore[misc]
+    """A client that whoever makes it closes, not the garbage collector.
+
+    Dask's finalizer waits for a lock, and the collector may run in a thread that holds it: where a
+    connection had failed, the next one could hang.
+    """
+
+    def __del__(self) -> None:
+        pass
+
+
 class Cluster:
-    def __init__(self, client: Client, name: str) -> None:
+    def __init__(self, client: Connection, name: str) -> None:
         """`name` is that of the scheduler, for messages."""
         self._client = client
         self._name = name

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from dask import config
-from distributed import Client, Future, LocalCluster, secede
+from distributed import Future, LocalCluster, secede
 from tornado.ioloop import PeriodicCallback
 
 from ..errors import WorkerError
 from ..litert.reference import litert_version
-from .cluster import LOOK, SETTINGS, Cluster, running_loop
+from .cluster import LOOK, SETTINGS, Cluster, Connection, running_loop
 from .place import Place
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written, compile_task
@@ -70,7 +70,7 @@ def _cluster(jobs: int) -> Iterator[Cluster]:
         # starts; then the cluster has to.
         strength = PeriodicCallback(lambda: local.scale(jobs), LOOK * 1000)
         local.loop.add_callback(strength.start)
-        with Client(local, set_as_default=False) as client:
+        with Connection(local, set_as_default=False) as client:
             yield Cluster(client, "the local scheduler")
         local.loop.add_callback(strength.stop)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
 from dask import config
-from distributed import Client, Future
+from distributed import Future
 from distributed.comm import resolve_address
 from distributed.security import Security
 from distributed.utils import silence_logging_cmgr
@@ -17,7 +17,7 @@ from tornado.ioloop import IOLoop
 from ...runtime.cache.folder import fingerprint
 from ..errors import ModelFileError, WorkerError
 from ..version import compiler_version
-from .cluster import PATIENCE, SETTINGS, Cluster, running_loop
+from .cluster import PATIENCE, SETTINGS, Cluster, Connection, running_loop
 from .parcel import compile_parcels, pack, unequal, versions
 from .place import Place
 from .tasks import Task
@@ -41,11 +41,11 @@ def scheduled(scheduler: str) -> Iterator[Scheduled]:
         yield Scheduled(Cluster(client, f"the scheduler at {scheduler}"))
 
 
-def _client(scheduler: str, loop: IOLoop) -> Client:
+def _client(scheduler: str, loop: IOLoop) -> Connection:
     """A client of a scheduler with at least one worker (WorkerError)."""
     try:
         _check_address(scheduler)
-        client = Client(scheduler, timeout=PATIENCE, set_as_default=False, loop=loop)
+        client = Connection(scheduler, timeout=PATIENCE, set_as_default=False, loop=loop)
     except (OSError, ValueError) as error:
         raise WorkerError(
             f"there is no scheduler at {scheduler} ({error}); start one with: dask scheduler"

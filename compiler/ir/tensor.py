@@ -119,6 +119,8 @@ class Tensor:
     kept: bool = False
     # Whether lookups read the rows of this constant, and layers have it as their weights.
     tied: bool = False
+    # A content, and its extremes.
+    _extremes: tuple[Any, tuple[Any, Any]] = field(default=(None, (0, 0)), init=False, repr=False)
 
     @property
     def elements(self) -> int:
@@ -139,6 +141,19 @@ class Tensor:
         data = self.data
         assert data is not None
         return data
+
+    @property
+    def extremes(self) -> tuple[Any, Any]:
+        """The least and the greatest number of what is known to be a constant, or 0.
+
+        They are found once, for which numbers that are deferred have to be computed.
+        """
+        known, found = self._extremes
+        if known is not self.content:
+            values = self.values
+            found = values.min(initial=0).item(), values.max(initial=0).item()
+            self._extremes = self.content, found
+        return found
 
     @property
     def number(self) -> Any:

@@ -64,7 +64,7 @@ def multiplies_bytes(op: Op, target: Target) -> str | None:
         return "rank is above 4"
     if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
         return "weights or a bias are computed while the model runs"
-    if not sums_fit(op.constant(1)):
+    if not sums_fit(op.operand(1)):
         return "its weights are no bytes, or too many for sums of 32 bits"
     return None
 
@@ -81,9 +81,9 @@ def words_in_rows(op: Op, target: Target) -> str | None:
     return "its pixels are not whole words" if channels > WORD and channels % WORD else None
 
 
-def sums_fit(weights: Array) -> bool:
+def sums_fit(weights: Tensor) -> bool:
     """Whether 32 bits hold the sums of products of bytes and the weights of each output channel."""
-    low, high = _range(weights)
+    low, high = weights.extremes
     return high - low <= 255 and prod(weights.shape[1:]) <= MOST_PRODUCTS
 
 
@@ -100,7 +100,7 @@ def byte_products(
     """
     weights = op.constant(1)
     matrix = ohwi(weights)
-    offset, halved = _offset(matrix), window is None and _fits_nibbles(op)
+    offset, halved = _offset(op.operand(1)), window is None and _fits_nibbles(op)
     factor = NIBBLE if halved else 1
     flat = one_column(op) or (window is None and flattens(op))
     area = Area.of(op, target, flat, sums=layers_of(op))
@@ -164,15 +164,11 @@ def _limits(target: Target, sums_bytes: bool, twice: bool) -> TileLimits:
     return TileLimits(limits.accumulators * slices // (slices + 1), slices)
 
 
-def _range(weights: Array) -> tuple[int, int]:
-    """The least and the greatest weight, with the 0 of what fills up slices."""
-    return int(weights.min(initial=0)), int(weights.max(initial=0))
-
-
-def _offset(weights: Array) -> int:
-    """What must be taken from weights to make them bytes with a sign; 0 if they are."""
-    low, high = _range(weights)
-    return 0 if low >= -128 and high <= 127 else low + 128
+def _offset(weights: Tensor) -> int:
+    """What must be taken from weights, and the 0 of what fills up slices, to make them bytes with a
+    sign; 0 if they are."""
+    low, high = weights.extremes
+    return 0 if low >= -128 and high <= 127 else int(low) + 128
 
 
 def _bias(biases: Array, weights: Array, base: int) -> Array:
@@ -186,7 +182,7 @@ def _bias(biases: Array, weights: Array, base: int) -> Array:
 
 def _fits_nibbles(op: Op) -> bool:
     """Whether 4 bits hold the weights of a layer, and 32 bits its sums times NIBBLE."""
-    low, high = _range(op.constant(1))
+    low, high = op.operand(1).extremes
     bias = op.input(2)
     largest = 0 if bias is None else np.abs(op.constant(2)).max(initial=0)
     return low >= -8 and high <= 7 and largest * NIBBLE < 1 << 29

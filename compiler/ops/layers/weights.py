@@ -179,8 +179,7 @@ def stored_bits(op: Op) -> int | None:
     """The bits in which the weights of a layer are stored if they are whole numbers, else None."""
     if not op.attrs.get("exact"):
         return None
-    values = op.constant(1)
-    low, high = values.min(), values.max()
+    low, high = op.operand(1).extremes
     return next((bits for bits, least in LEAST.items() if least <= low and high < -least), None)
 
 

@@ -61,14 +61,14 @@ def _bounds(layer: Layer) -> tuple[Array, Array, bool]:
 
 def _multiplies_bytes(layer: Layer, bias: Array) -> bool:
     """Whether the device's sums of 32 bits hold those of a layer with this bias."""
-    weights = layer.centered_weights.data
+    weights = layer.centered_weights
     return (
         layer.here.target.byte_products
         and layer.input_axis is not None
         and layer.name != "TRANSPOSE_CONV"
         and not layer.grouped
         and not layer.image.constant
-        and weights is not None
+        and weights.constant
         and sums_fit(weights)
         and bool((bias.astype(np.float32) == bias).all())
     )

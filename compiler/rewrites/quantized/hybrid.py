@@ -80,7 +80,7 @@ def left_by_xnnpack(here: Lowering) -> bool:
 def _multiplies_bytes(here: Lowering, image: Tensor, weights: Tensor) -> bool:
     """Whether the device multiplies the bytes of a layer, of whatever sums 32 bits hold."""
     whole = len(image.shape) <= 4 and image.shape[-1] == weights.shape[-1]
-    return whole and here.target.byte_products and sums_fit(weights.values)
+    return whole and here.target.byte_products and sums_fit(weights)
 
 
 def _multiplies_blocks(here: Lowering, image: Tensor, weights: Tensor) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import signal
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from socket import gethostname
+from threading import Thread
 from typing import Any
 
 import dask
@@ -25,7 +27,7 @@ import tflgpu
 from tflgpu.compiler import OptionError, Options
 from tflgpu.compiler.errors import WorkerError
 from tflgpu.compiler.fleet import cluster, parcel, processes, scheduled
-from tflgpu.compiler.fleet.cluster import running_loop
+from tflgpu.compiler.fleet.cluster import Connection, running_loop
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
 from tflgpu.compiler.version import compiler_version
@@ -149,7 +151,26 @@ def test_only_this_process_reaches_its_own_workers() -> None:
             assert address.startswith("tls://127.0.0.1:")
             for security in (distributed.Security.temporary(), None):
                 with pytest.raises((OSError, TypeError)):
-                    distributed.Client(address, security=security, timeout=1, set_as_default=False)
+                    Connection(address, security=security, timeout=1, set_as_default=False)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "inproc://127.0.0.1/1/1"])
+def test_what_is_left_of_a_failed_connection_waits_for_no_lock(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The garbage collector may run where Dask holds the one by which it starts loops."""
+    monkeypatch.setattr(scheduled, "PATIENCE", 1)
+    with pytest.raises(WorkerError), scheduled.scheduled(address):
+        pass
+
+    def collect() -> None:
+        with distributed.utils.LoopRunner._lock:
+            gc.collect()
+
+    collecting = Thread(target=collect, daemon=True)
+    collecting.start()
+    collecting.join(10)
+    assert not collecting.is_alive()
 
 
 @pytest.mark.parametrize("scheduler", [True, False])
