@@ -57,7 +57,7 @@ class _Attempt(Generic[Item]):
     number: int
 
 
-class Connection(Client):  # type: ignore[misc]
+class Connection(Client):  # type: ignore[misc]  # Dask is not typed
     """A client that whoever makes it closes, not the garbage collector.
 
     Dask's finalizer waits for a lock, and the collector may run in a thread that holds it: where a
