@@ -25,6 +25,10 @@ from .other_formats import described
 
 CHUNK = 1 << 20  # Bytes of a file that are read at once.
 
+# The operand that is a table, or the weights, by the operators that may read the same.
+_READERS = {"EMBEDDING_LOOKUP": 1, "GATHER": 0, "FULLY_CONNECTED": 1}
+_LAYER = "FULLY_CONNECTED"
+
 Model = str | os.PathLike[str] | bytes  # The path of a model file, or its content.
 
 
@@ -149,19 +153,22 @@ class ModelFile:
     @cached_property
     def tied(self) -> set[int]:
         """The buffers whose rows lookups read and that layers have as weights, in any subgraphs."""
-        readers: dict[str, set[int]] = {"EMBEDDING_LOOKUP": set(), "FULLY_CONNECTED": set()}
-        numbers = {number: name for number, (name, _, _) in enumerate(self.codes)}
-        if not readers.keys() <= set(numbers.values()):
+        found: dict[str, set[int]] = {name: set() for name in _READERS}
+        used = {name for name, _, _ in self.codes if name in _READERS}
+        if _LAYER not in used or used == {_LAYER}:
             return set()
         for index, subgraph in enumerate(self.subgraphs):
             with self.source.at(f"subgraph {index}"):
                 tensors = dict(enumerate(self.source.children(subgraph, "Tensors")))
                 for op in self.source.children(subgraph, "Operators"):
-                    buffers = readers.get(numbers.get(op.OpcodeIndex(), ""))
-                    if buffers is not None:
-                        operands = self.source.numbers(op, "Inputs")[1:2]
-                        buffers.update(tensors[t].Buffer() for t in operands if t in tensors)
-        return set.intersection(*readers.values())
+                    code = op.OpcodeIndex()
+                    name = self.codes[code][0] if code < len(self.codes) else ""
+                    if name in found:
+                        place = _READERS[name]
+                        operands = self.source.numbers(op, "Inputs")[place : place + 1]
+                        found[name].update(tensors[t].Buffer() for t in operands if t in tensors)
+        layers = found.pop(_LAYER)
+        return {buffer for buffers in found.values() for buffer in buffers & layers}
 
     def tensor_names(self, subgraph: int) -> list[str]:
         """The names of a subgraph's tensors, made unique with numbers and given to unnamed ones."""

@@ -222,12 +222,23 @@ def tied_tables() -> Iterator[Case]:
     tables = {name: table(83) for name, table in TABLES_OF_WEIGHTS.items()}
     for dtype, columns in (("int8", 37), ("int4", 36), ("int4", 70)):
         tables[f"{dtype} of {columns} columns"] = weights((83, columns), dtype=dtype)
+    few = np.random.default_rng(9).integers(-7, 8, (83, 64)).astype(np.int8)
+    tables["int8 of small numbers"] = known(few, weights((83, 64)).quantization)
     for name, table in tables.items():
         for rows in (1, 5):
             found = call("EMBEDDING_LOOKUP", xi(rows, draw="counts"), table)
-            yield row(
-                "tied tables", f"{name}, {rows} rows", call("FULLY_CONNECTED", found, table, None)
-            )
+            layer = call("FULLY_CONNECTED", found, table, None)
+            yield row("tied tables", f"{name}, {rows} rows", layer)
+    found = call("GATHER", tables["floats"], xi(5, draw="counts"), axis=0)
+    layer = call("FULLY_CONNECTED", found, tables["floats"], None)
+    yield row("tied tables", "floats, by GATHER", layer)
+    for dtype, low, high in (("int8", -128, 128), ("int8", -7, 8), ("uint8", 0, 256)):
+        numbers = np.random.default_rng(9).integers(low, high, (83, 64)).astype(dtype)
+        alike: dict[str, Any] = {"dtype": dtype, "scale": 0.02}
+        table = known(numbers, affine(0.02))
+        found = quantized("GATHER", table, xi(5, draw="counts"), axis=0, **alike)
+        layer = quantized("FULLY_CONNECTED", found, table, None, dtype=dtype, scale=0.5)
+        yield row("tied tables", f"{dtype} of numbers from {low}", layer)
 
 
 def gates() -> Iterator[Case]:

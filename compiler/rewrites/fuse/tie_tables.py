@@ -3,14 +3,14 @@
 Language models have such: the numbers that stand for a token also weigh how likely it is.
 """
 
-from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
 from ...ir import Array, Graph, Op, Tensor, Whole, constant
 from ...ops.base.storage import SLICED, stored_array
 from ...ops.indexing.lookup import NAME as LOOKUP
-from ...ops.indexing.lookup import TableOrder, from_halves
+from ...ops.indexing.lookup import from_halves
 from ...ops.layers.byte_products import WORD, byte_products, multiplies_bytes
 from ...ops.layers.weights import LEAST
 from ...ops.matmul.fully_connected import OF_BLOCKS, build
@@ -52,6 +52,9 @@ def _layer(op: Op) -> Op | None:
         weights = op.operand(0)
     else:
         return None
+    # Tensors of other shapes may have the same content.
+    if len(weights.shape) != 2 or (bits == FLOAT and weights.dtype != "float32"):
+        return None
     rows, columns = weights.shape
     x = Tensor("x", (1, columns), whole=Whole(8, LEAST[8]))
     scales = [constant("scales", np.ones((rows, blocks), np.float32))] if blocks else []
@@ -61,23 +64,32 @@ def _layer(op: Op) -> Op | None:
 
 def _tie(graph: Graph, lookup: Op, layer: Op, target: Target) -> None:
     """Let a lookup read what a layer has."""
-    exact, blocks = layer.attrs["exact"], len(layer.inputs) > 3
-    bits = lookup.attrs.get("bits", FLOAT)
-    if multiplies_bytes(layer, target) is None and (target.on_processor or not blocks):
-        scales = layer.constant(3) if blocks else None
-        launch = byte_products(layer, target, None, None, scales)
-        unit, run, least, signed = WORD * 8 // bits, WORD, 0, True
-    else:
-        launch = build(layer, target, None)
-        unit, run, least, signed = 1, target.lanes, LEAST.get(bits, 0), not exact
-    assert launch.tile is not None
-    block = launch.tile.slices * target.lanes
-    order = TableOrder(block, unit, run if bits == 4 else 1, least, signed)
-    content: Array = stored_array(launch.packed["weights"], SLICED, target).reshape(-1)
-    content = content.view(np.int8 if signed and bits == 8 else np.uint8) if exact else content
+    content, attrs = _as_weights(layer, target)
     ids = lookup.operand(0 if lookup.name == LOOKUP else 1)
     shape = layer.operand(1).shape
     limit = lookup.attrs.get("limit", shape[0])
-    lookup.name = LOOKUP
-    lookup.attrs = {"bits": bits, "shape": shape, "limit": limit, **asdict(order)}
+    lookup.name, lookup.attrs = LOOKUP, {**attrs, "shape": shape, "limit": limit}
     graph.set_inputs(lookup, (ids, constant(f"{layer.operand(1).name}/in_order", content)))
+
+
+def _as_weights(layer: Op, target: Target) -> tuple[Array, dict[str, Any]]:
+    """The weights as a layer stores them, flat, and the attributes of lookups that read them.
+
+    Whatever their type, numbers that 4 bits hold are stored in so many.
+    """
+    blocks = len(layer.inputs) > 3
+    if multiplies_bytes(layer, target) is None and (target.on_processor or not blocks):
+        scales = layer.constant(3) if blocks else None
+        launch = byte_products(layer, target, None, None, scales)
+        bits = 4 if launch.variables["factor"] > 1 else 8
+        order = {"unit": WORD * 8 // bits, "run": WORD, "least": launch.variables["offset"]}
+    else:
+        launch = build(layer, target, None)
+        whole = launch.packed["weights"].whole
+        bits = FLOAT if whole is None else whole.bits
+        order = {"run": target.lanes, "least": whole.base if whole else 0, "signed": whole is None}
+    stored: Array = stored_array(launch.packed["weights"], SLICED, target).reshape(-1)
+    if bits < FLOAT:
+        stored = stored.view(np.int8 if bits == 8 and order.get("signed", True) else np.uint8)
+    assert launch.tile is not None
+    return stored, {"bits": bits, "block": launch.tile.slices * target.lanes, **order}

@@ -11,13 +11,13 @@ from ai_edge_litert import schema_py_generated as schema
 from cases.quantized_layers import weights
 from cases.quantized_weights import TABLES_OF_WEIGHTS
 from devices import own_profile
-from graphs import Value, call, model, quantized, xi
+from graphs import Value, affine, call, known, model, quantized, x, xi
 from graphs.signatures import Entry, signed
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.ir import Array, Graph
+from tflgpu.compiler.ir import Array, Graph, Shape
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.ops.indexing.lookup import NAME as LOOKUP
 from tflgpu.compiler.options import Precision, TargetName
@@ -79,10 +79,25 @@ def stored_once(kind: str) -> range:
     return range(table, table + beside + 4096)
 
 
+def of_numbers(low: int, high: int, dtype: str = "int8") -> Value:
+    """A layer of the rows of a table of whole numbers."""
+    numbers = np.random.default_rng(5).integers(low, high, (83, COLUMNS), endpoint=True)
+    found = known(numbers.astype(dtype), affine(0.02))
+    rows = quantized("EMBEDDING_LOOKUP", xi(83, draw="counts"), found, dtype=dtype, scale=0.02)
+    return quantized("FULLY_CONNECTED", rows, found, None, dtype=dtype, scale=0.5)
+
+
 @pytest.mark.parametrize("device", ["cpu_avx512_bytes", "nvidia", "mali"])
-@pytest.mark.parametrize("kind", BITS)
+@pytest.mark.parametrize("kind", [*BITS, "few", "bytes", "without a sign"])
 def test_numpy_finds_the_same_rows_in_the_order_of_a_layer(kind: str, device: str) -> None:
-    graph = read(model({"y": rows_and_layer(kind, 83, 83)[1]}).content)
+    """Layers store small numbers in 4 bits whatever their type, and others less 128."""
+    values = {
+        "few": lambda: of_numbers(-7, 7),
+        "bytes": lambda: of_numbers(-128, 127),
+        "without a sign": lambda: of_numbers(0, 255, "uint8"),
+    }
+    value = values[kind]() if kind in values else rows_and_layer(kind, 83, 83)[1]
+    graph = read(model({"y": value}).content)
     for each in PIPELINE[: PIPELINE.index(tie_tables)]:
         each(graph, Target(profile(device)))
     before = looked_up(graph)
@@ -140,3 +155,15 @@ def test_tables_and_layers_are_split_alike(tmp_path: Path, webgpu_device: str) -
     inputs = dict.fromkeys(made.inputs, ids)
     found = run(compiled, webgpu_device, tmp_path, inputs)
     assert_litert(found, made, inputs=inputs, kernels="XNNPACK")
+
+
+@pytest.mark.parametrize("shape", [(WORDS * COLUMNS,), (WORDS // 2, 2, COLUMNS)])
+def test_tensors_of_other_shapes_stay_as_they_are(shape: Shape) -> None:
+    """A file may have a single content for them."""
+    numbers = np.random.default_rng(6).random((WORDS, COLUMNS), np.float32)
+    entries = call("GATHER", known(numbers.reshape(shape)), xi(5, draw="counts"), axis=0)
+    values = {"entries": entries, "layer": call("FULLY_CONNECTED", x(2, COLUMNS), known(numbers))}
+    content = sharing_buffers(model(values).content)
+    assert read(content).ops[0].operand(0).tied
+    plan = build(content, Options(device="mali", fallback="none")).plan
+    assert not any("lookup" in kernel.file for kernel in plan.kernels)
