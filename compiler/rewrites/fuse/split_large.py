@@ -74,11 +74,12 @@ def _ungrouped(op: Op) -> bool:
 def _row(op: Op, weights: Tensor) -> int:
     """Bytes of a row on the device.
 
-    That of a layer has a bias, which lies beside the weights; and so that tables are split alike
-    that layers have, too, one of a table has as much.
+    That of a layer has a bias, which lies beside the weights; one of a table that layers have, too,
+    counts as much, so that both are split alike.
     """
     bits = 8 * element_bytes(weights) if op.name in _TABLES else stored_bits(op) or 8 * WORD
-    return weights.elements // weights.shape[0] * bits // 8 + WORD
+    bias = WORD if op.name not in _TABLES or weights.tied else 0
+    return weights.elements // weights.shape[0] * bits // 8 + bias
 
 
 def _layer(here: Decomposition, places: Sequence[int]) -> Tensor:

@@ -16,7 +16,7 @@ from ...ops.layers.weights import LEAST
 from .blocks import scales_of_blocks
 from .lowering import INTEGERS, PACKED, Lowering, lowers
 
-_BYTES = ("int8", "uint8", "int2")  # The types of tables that have a byte for each number.
+_BYTES = ("int8", "uint8")  # The types that have a byte for each number; int2 is held so, too.
 
 
 @lowers("EMBEDDING_LOOKUP")
@@ -43,7 +43,7 @@ def takes_rows(op: Op) -> bool:
     """Whether a GATHER takes rows of a constant table that stays packed."""
     rows = not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
     table = op.operand(0)
-    return rows and table.constant and (table.dtype == "int4" or table.dtype in _BYTES[:2])
+    return rows and table.constant and table.dtype in ("int4", *_BYTES)
 
 
 def gather_rows(here: Lowering) -> Tensor:
@@ -69,7 +69,8 @@ def _packed_rows(here: Lowering, table: Tensor, indices: Tensor) -> Tensor:
 def _rows(here: Lowering, table: Tensor, indices: Tensor) -> Tensor:
     """The rows of a table that are named, less its zero point."""
     halved, zero = table.dtype == "int4", here.zero(table)
-    if table.data is None or not table.elements or not (halved or table.dtype in _BYTES):
+    packs = table.dtype in ("int4", "int2", *_BYTES)
+    if table.data is None or not table.elements or not packs:
         return here.add("GATHER", here.centered(table), indices, axis=0, batch_dims=0)
     numbers = in_halves(table.data).reshape(table.shape[0], -1) if halved else table.data
     # Layers have tables with zero points in another form.

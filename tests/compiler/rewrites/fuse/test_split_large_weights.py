@@ -58,7 +58,7 @@ def test_a_convolution_becomes_one_for_each_range_of_outputs() -> None:
 
 
 def test_a_table_becomes_one_for_each_range_of_rows() -> None:
-    found, _ = rewritten(call("GATHER", w(100, 3), xi(7), axis=0), 64 * 4 * 4)
+    found, _ = rewritten(call("GATHER", w(100, 3), xi(7), axis=0), 64 * 3 * 4)
     assert found == (
         "RESHAPE [7]\n"
         "GATHER [64, 3] [7]\n"
