@@ -2,8 +2,9 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from subprocess import DEVNULL
 
 import numpy as np
 import pytest
@@ -70,13 +71,24 @@ def test_the_name_of_a_variable_of_the_demo(variant: Variant, tmp_path: Path) ->
 
 
 @pytest.fixture(scope="module")
-def wine(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The environment of programs for Windows."""
+def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """The environment of programs for Windows.
+
+    Wine's server and services stay, and hold no pipe: a server that shuts down after a program,
+    which closes the pipes that its services hold, ends a program that has just begun, too.
+    """
     need_programs("wine")
     folder = tmp_path_factory.mktemp("wine")
     env = os.environ | {"WINEPREFIX": str(folder), "WINEDEBUG": "-all"}
-    assert run(folder, "wine", "wineboot", "--init", env=env).returncode == 0
-    return env
+    serving = ("wineserver", "--foreground", "--persistent")
+    with subprocess.Popen(serving, env=env, stdout=DEVNULL, stderr=DEVNULL) as server:
+        boot = subprocess.run(
+            ("wine", "wineboot", "--init"), env=env, stdout=DEVNULL, stderr=DEVNULL
+        )
+        assert boot.returncode == 0
+        yield env
+        run(folder, "wineserver", "--kill", env=env)
+        assert server.wait(60) == 0
 
 
 def test_the_program_for_windows_runs_in_wine(
