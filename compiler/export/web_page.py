@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.resources import files
 from itertools import chain
 from typing import Any
@@ -16,7 +17,6 @@ from ...runtime.plan.storage import WORD, device_dtype, whole_words
 from ...runtime.webgpu.info import GROUP_COUNTS, GROUP_SIZES, LIMITS
 from ..language.wrapping import in_comment
 
-FORMAT = 2  # Of NAME.json.
 DEMO = "demo"  # The folder of the modules of the demo, which are the same for all models.
 
 
@@ -43,16 +43,15 @@ def web_files(
     scaling = {"mean": pictures.mean, "std": pictures.std, "known": pictures.known}
     values = {**described, "name": name, "profile": plan.profile, "call": call}
     values |= {"scaling": _in_script(scaling), "labels": _in_script(pictures.labels)}
-    values["format"] = str(FORMAT)
-    found: dict[str, Any] = {}
+    table = _json(_described(signatures)).encode()
+    values["sha256"] = sha256(table).hexdigest()
+    found: dict[str, Any] = {f"{name}.json": table, WEIGHTS: signatures[0].weights.content}
     folder = files(__package__) / "web"
     for source in (each for each in folder.iterdir() if each.is_file()):
         text = source.read_text(encoding="utf-8")
         found[source.name.replace("model", name)] = filled(text, values).encode()
     for source in (folder / DEMO).iterdir():
         found[f"{DEMO}/{source.name}"] = source.read_bytes()
-    found[f"{name}.json"] = _json(_described(signatures)).encode()
-    found[WEIGHTS] = signatures[0].weights.content
     return found
 
 
@@ -83,7 +82,6 @@ def _described(signatures: Sequence[Variant]) -> Mapping[str, object]:
         names.setdefault(code, name)
     numbers = {code: number for number, code in enumerate(names)}
     return {
-        "format": FORMAT,
         "model": plan.model,
         "compiler": plan.compiler,
         "weights": {"size": plan.weights_size, "sha256": plan.weights_sha256.hex()},

@@ -2,7 +2,8 @@
 // in pages and in workers.
 
 const NAME = "@{name}";
-const FORMAT = @{format};
+/** The digest of NAME.json, without which kernels of one export would run with code of another. */
+const SHA256 = "@{sha256}";
 const TYPES = {float32: Float32Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array};
 const WORD = 4;
 const SMALLEST = 256;
@@ -35,14 +36,14 @@ export async function load(url = ".", {device, signal, onprogress} = {}) {
       : "there is no WebGPU here; use a recent Chrome, Edge, Safari or Firefox, and HTTPS");
   }
   const address = within(url, `${NAME}.json`);
-  const described = await fetched(address, signal);
+  const described = await (await fetched(address, signal)).arrayBuffer().catch(
+    (error) => failed(address, signal, error));
   // Some servers send a page of their own for what they do not have.
-  const plan = await described.json().catch(
-    (error) => (error instanceof SyntaxError ? null : failed(address, signal, error)));
-  if (plan?.format !== FORMAT) {
+  if (await digestOf(described) !== SHA256) {
     throw new ModelError(`${address} is not what was exported with ${NAME}.js; serve all files `
       + "of the folder together, and load the page without the browser's cache");
   }
+  const plan = JSON.parse(new TextDecoder().decode(described));
   const own = device ? null : await opened(plan.needs);
   const gpu = device ?? own;
   let weights = null;
@@ -163,11 +164,14 @@ async function downloaded(buffer, url, {size, sha256}, signal, onprogress) {
     reader?.cancel().catch(() => {});
   }
   if (loaded < size) throw new ModelError(`${url} ended after ${loaded} of ${size} bytes; load again`);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  if (Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") !== sha256) {
-    throw new ModelError(other);
-  }
+  if (await digestOf(bytes) !== sha256) throw new ModelError(other);
   buffer.unmap();
+}
+
+/** The SHA-256 of bytes, in hexadecimal digits. */
+async function digestOf(bytes) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function compiled(device, kernels, onprogress) {
