@@ -114,13 +114,13 @@ class Execution:
         for segment in self.commands.segments:
             self.device.enqueue(segment)
         self.memory.restore(state)
-        binary = self.device.binary(self.commands.programs)
-        if binary is not None:
-            try:
+        try:
+            binary = self.device.binary(self.commands.programs)
+            if binary is not None:
                 write_binary(self._folder, self.device, self.plan, binary, self._whole)
-            except PlanError as error:
-                text = "the compiled kernels could not be stored, so the next start will be slow"
-                warn_caller(CacheWarning(f"{text} as well: {error}"))
+        except (DeviceError, PlanError) as error:
+            text = "the compiled kernels could not be stored, so the next start will be slow"
+            warn_caller(CacheWarning(f"{text} as well: {error}"))
 
     def run(
         self, arrays: Sequence[Array], targets: Mapping[int, Array] = NO_TARGETS

@@ -17,8 +17,9 @@ from ..launch.attempt import say, told
 from .find import preference
 from .info import describe
 from .instructions import Example, examples
-from .library import OpenCLError, call, handles, make, query, sizes
+from .library import OpenCLError, call, handles, make, sizes
 from .platforms import devices
+from .programs import build_log
 
 FEWEST_LANES = 4  # The vectors of the narrowest profiles.
 GROUP = 2  # Work-items of the kernel's only work-group.
@@ -41,7 +42,6 @@ void probe(__global const float{lanes} *x, __global float{lanes} *y) {{
   y[item] = v;
 }}
 """
-_PROGRAM_BUILD_LOG = 0x1183
 _READ_WRITE, _COPY = 1, 32
 ERRORS = (OpenCLError, ArithmeticError)  # Of the driver, and of wrong results.
 
@@ -81,9 +81,8 @@ def _try(device: int, text: str, group: int, data: bytes, wanted: bytes) -> Iter
     try:
         call("clBuildProgram", program, 1, only, b"", None, None)
     except OpenCLError as error:
-        log = query("clGetProgramBuildInfo", program, device, _PROGRAM_BUILD_LOG)
-        lines = log.rstrip(b"\0").decode(errors="replace").split("\n")
-        raise ArithmeticError(f"its compiler rejects a kernel: {lines[0]}") from error
+        first, *_ = build_log(program, device, error).splitlines()
+        raise ArithmeticError(f"its compiler rejects a kernel: {first}") from error
     yield "running a kernel"
     kernel = make("clCreateKernel", program, b"probe")
     result = ctypes.create_string_buffer(len(wanted))

@@ -51,7 +51,8 @@ class OpenCLPrograms:
         try:
             self._build(program, options)
         except OpenCLError as error:
-            raise BuildError(kernel.file, self._log(program), source) from error
+            log = build_log(program, self._device, error)
+            raise BuildError(kernel.file, log, source) from error
         return program
 
     def _program(self, content: str | bytes) -> int:
@@ -68,11 +69,6 @@ class OpenCLPrograms:
     def _build(self, program: int, options: str) -> None:
         text = f"{options}{self._defines}".encode()
         call("clBuildProgram", program, 1, handles(self._device), text, None, None)
-
-    def _log(self, program: int) -> str:
-        with driver_call(self._name, "asking why a kernel was rejected"):
-            log = query("clGetProgramBuildInfo", program, self._device, _PROGRAM_BUILD_LOG)
-        return log.rstrip(b"\0").decode(errors="replace").strip()
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
         """All programs as one binary; None if the driver does not return it (DeviceError)."""
@@ -101,6 +97,17 @@ class OpenCLPrograms:
         return [
             (programs[place], kernel.name) for place, kernel in zip(places, kernels, strict=True)
         ]
+
+
+def build_log(program: int, device: int, error: OpenCLError) -> str:
+    """What the compiler says of a program; the error of the build if it says nothing.
+
+    So it is of compilers that did not begin, as where memory is full.
+    """
+    log = b""
+    with suppress(OpenCLError):
+        log = query("clGetProgramBuildInfo", program, device, _PROGRAM_BUILD_LOG)
+    return log.rstrip(b"\0").decode(errors="replace").strip() or str(error)
 
 
 def _binary(program: int) -> bytes:

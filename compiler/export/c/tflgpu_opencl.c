@@ -469,7 +469,8 @@ static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
   return tflgpu_crc32(crc, answer, strlen(answer));
 }
 
-static int build(opencl_session *session) {
+/* OpenCL's status. */
+static cl_int build(opencl_session *session) {
   /* Kernels use an instruction where a macro of its name is defined. */
   static const char *const instructions[][2] = {
       {"avx512_vnni", " -D AVX512_VNNI"}, {"avx512bw", " -D AVX512BW"},
@@ -483,7 +484,7 @@ static int build(opencl_session *session) {
     if (has_instruction(&session->shared, instructions[i][0]) &&
         strlen(options) + strlen(instructions[i][1]) < sizeof options)
       strcat(options, instructions[i][1]);
-  return !session->cl.BuildProgram(session->program, 1, &session->device, options, NULL, NULL);
+  return session->cl.BuildProgram(session->program, 1, &session->device, options, NULL, NULL);
 }
 
 static int restore(tflgpu_session *shared, const unsigned char *binary, size_t size) {
@@ -491,7 +492,7 @@ static int restore(tflgpu_session *shared, const unsigned char *binary, size_t s
   cl_int code = 0, status = 0;
   session->program = session->cl.CreateProgramWithBinary(
       shared->context, 1, &session->device, &size, &binary, &status, &code);
-  return session->program && !code && !status && build(session);
+  return session->program && !code && !status && !build(session);
 }
 
 static unsigned char *read_binary(tflgpu_session *shared, size_t *size) {
@@ -520,12 +521,14 @@ static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
       shared->context, schedule->source_count, (const char **)(uintptr_t)schedule->source, NULL,
       &code);
   if (!session->program) return driver_failed(error, "passing the kernels to the compiler", code);
-  if (!build(session)) {
+  code = build(session);
+  if (code) {
     char log[sizeof error->message] = "";
-    /* A longer log is left out by the driver. */
+    /* Drivers leave out a longer log, and have none of a compiler that did not begin. */
     if (cl->GetProgramBuildInfo(session->program, session->device, CL_PROGRAM_BUILD_LOG,
-                                sizeof log - 1, log, NULL))
-      snprintf(log, sizeof log, "the log is too long");
+                                sizeof log - 1, log, NULL) ||
+        !*log)
+      snprintf(log, sizeof log, "OpenCL's error %d, with no log or one too long", (int)code);
     return tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernels of %s:\n%s",
                        shared->device.name, shared->model->name, log);
   }

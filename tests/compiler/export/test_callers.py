@@ -187,6 +187,13 @@ def test_what_the_device_lacks(
     assert (ran.returncode, message in ran.stderr) == (1, True), ran.stderr
 
 
+def test_a_compiler_that_does_not_begin(counting: Path) -> None:
+    project = counting.parent
+    build(project, "rejected", f"-I{project}", str(CALLERS / "rejected.c"), "tflgpu.c")
+    why = "a device rejects the kernels of net:\nOpenCL's error -6, with no log or one too long\n"
+    assert called(project / "rejected").stdout == 2 * why
+
+
 def test_a_driver_without_images_of_pieces(found: Found, tmp_path: Path) -> None:
     """PoCL makes images of whole buffers only."""
     options = Options(target="opencl", device="adreno", fallback="none")
