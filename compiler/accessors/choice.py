@@ -36,6 +36,7 @@ def accessor(
     layout: StridedLayout | None = None,
     *,
     by_slices: bool = False,
+    whole_slices: bool = False,
     flatten: bool = False,
     zero_point: int | None = None,
     half: bool = False,
@@ -44,11 +45,11 @@ def accessor(
     """The accessor of a tensor in the given storage, for a kernel parameter named `array`.
 
     `layout` is the tensor's layout within that parameter, None if it is the whole parameter. With
-    `by_slices` a row-major tensor is written slice by slice; with `flatten` height and width are
-    one axis. With `zero_point` floats are stored in a row-major tensor as integers, plus that
-    number, as those of a tensor of whole numbers always are; with `half` the kernel computes in
-    half precision. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout
-    has gaps where the kernel cannot skip them.
+    `by_slices` a row-major tensor is written slice by slice, with `whole_slices` it is read so;
+    with `flatten` height and width are one axis. With `zero_point` floats are stored in a row-major
+    tensor as integers, plus that number, as those of a tensor of whole numbers always are; with
+    `half` the kernel computes in half precision. The accessor adds the intrinsics it calls to
+    `used`. Unreachable if the layout has gaps where the kernel cannot skip them.
     """
     memory = Buffer(array, target.language, target.lanes, set() if used is None else used)
     found: Accessor
@@ -57,7 +58,7 @@ def accessor(
     if storage == SLICED:
         found = Sliced.of(memory, slice_codec(lane_of(tensor, target), half), tensor.shape)
         unit = slice_bytes(tensor, target)
-    elif by_slices and _whole_rows(tensor, target, layout, zero_point):
+    elif (by_slices or whole_slices) and _whole_rows(tensor, target, layout, zero_point):
         found = SlicesOfRows.of(memory, Floats(), tensor.shape)
         unit *= target.lanes
     elif by_slices:
@@ -81,8 +82,8 @@ def _numbers(tensor: Tensor, target: Target, zero_point: int | None, element: st
 def _whole_rows(
     tensor: Tensor, target: Target, layout: StridedLayout | None, zero_point: int | None
 ) -> bool:
-    """Whether a row-major tensor can be written as an array of slices, where that helps: in
-    languages that cannot store a slice in an array of floats."""
+    """Whether a row-major tensor can be accessed as an array of slices, where that helps: in
+    languages that cannot load or store a slice in an array of floats."""
     if target.language.vector_stores or zero_point is not None:
         return False
     places = () if layout is None else (layout.start, layout.pitch, layout.length)

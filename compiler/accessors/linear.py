@@ -120,6 +120,10 @@ class Linear(Accessor):
         """One lane of a slice of the pixel at that index, as if the tensor were sliced."""
         return self.element_of(pixel, slice * self.lanes + lane)
 
+    def slice_of(self, pixel: Operand, slice: Operand) -> Expression:
+        """A whole slice of the pixel at that index, as if the tensor were sliced."""
+        return self.load_slice(pixel + expression(slice) * self.lanes)
+
     def word(self, pixel: Operand, slice: Operand, number: Operand) -> Expression:
         """Four bytes of a pixel, at its index, as one integer; 0 beyond the last channel."""
         if self.channels < 4:

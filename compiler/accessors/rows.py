@@ -1,4 +1,4 @@
-"""The layouts of row-major tensors that kernels write slice by slice."""
+"""The layouts of row-major tensors that kernels access slice by slice."""
 
 from dataclasses import dataclass
 
@@ -20,6 +20,10 @@ class SlicesOfRows(Sliced):
     @property
     def nested(self) -> tuple[int, ...]:
         return self.height, self.width, self.slices
+
+    @property
+    def plane(self) -> int:
+        return 1
 
     def index(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
         return self.nest(batch, row, column, slice)

@@ -132,6 +132,7 @@ class Binding:
             self.target,
             self.placement.layouts.get(tensor),
             by_slices=writes and self.sliced,
+            whole_slices=array in self.launch.whole_slices,
             flatten=self.launch.flatten,
             zero_point=self.implementation.zero_point if writes else None,
             half=self.half,

@@ -24,14 +24,20 @@ from ...ir import Array, Op, Shape, Tensor
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.launch import Launch
+from ..base.storage import LINEAR, slice_count
 
 NAME = "tflgpu.attention"
 
 KEYS = 8  # Keys of a block on processors: their scores fill a quarter of the vector registers.
 GROUP_ROWS = 8  # Queries of a work-group, unless there are fewer.
-# Keys of a block for a work-group; more for fewer queries, so that each work-item has one.
-GROUP_KEYS = 32
-GROUP = 64
+GROUP_KEYS = 32  # Keys of a block for a work-group.
+GROUP = 64  # Work-items of a group.
+# Most work-items of a group of fewer queries, each with a key of a block. Where groups are as few
+# as heads, most of the time goes into waiting for memory.
+FEW_GROUP = 256
+# From so many keys of a block on, this many work-items find the largest score of each query.
+MANY_KEYS = 128
+MAXIMA = 16
 MASKED = 5  # Buffers of a kernel with a mask: one for each operand, and one for the result.
 # Most channels of a head: a work-item holds those of its queries and of their results.
 LONGEST = 256
@@ -146,6 +152,11 @@ def _groups(op: Op, target: Target) -> str | None:
     return reason or ("a work-group runs on a single core" if _in_vectors(target) else None)
 
 
+def _groups_of_rows(op: Op, target: Target) -> str | None:
+    ragged = any(each.depth % target.lanes for each in operands(op))
+    return _groups(op, target) or ("rows of heads are not whole slices" if ragged else None)
+
+
 def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]) -> Launch:
     q, k, v = operands(op)
     reads = dict(
@@ -182,19 +193,34 @@ def _build_rows(op: Op, target: Target) -> Launch:
 
 
 def _build_groups(op: Op, target: Target) -> Launch:
-    q, _, _ = operands(op)
-    rows = min(GROUP_ROWS, 1 << (q.rows - 1).bit_length())
-    keys = max(GROUP_KEYS, GROUP // rows)
-    columns = GROUP * -(-q.rows // rows)
-    tile = {"tile_rows": rows, "tile_keys": keys, "each_rows": rows * keys // GROUP}
-    launch = _launch(op, "attention/attention_group.jinja", columns, tile)
-    return replace(launch, group=(GROUP, 1, 1))
+    q, k, v = operands(op)
+    rows = min(GROUP_ROWS, _power_of_two(q.rows))
+    group, keys = GROUP, GROUP_KEYS
+    if rows < GROUP_ROWS:
+        most = min(FEW_GROUP, _power_of_two(target.device.max_group + 1) // 2)
+        group = keys = max(GROUP, _power_of_two(min(k.rows, most)))
+    slice_items = min(group // rows, _power_of_two(slice_count(v.depth, target)))
+    tile = {
+        "tile_rows": rows,
+        "tile_keys": keys,
+        "each_rows": rows * keys // group,
+        "parts": group // rows // slice_items,
+        "maxima_each": MAXIMA if keys >= MANY_KEYS else 0,
+    }
+    launch = _launch(op, "attention/attention_group.jinja", group * -(-q.rows // rows), tile)
+    return replace(launch, group=(group, 1, 1), whole_slices=("queries", "keys", "values"))
+
+
+def _power_of_two(number: int) -> int:
+    """The least power of two that is no less."""
+    return 1 << (number - 1).bit_length()
 
 
 IMPLEMENTATIONS = (
     Implementation("attention", _build_vectors, _vectors),
     row_major("attention_rows", _build_rows, _rows),
     Implementation("attention_group", _build_groups, _groups),
+    Implementation("attention_group_of_rows", _build_groups, _groups_of_rows, reads=LINEAR),
 )
 
 define(NAME, infer, IMPLEMENTATIONS, reference)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -58,6 +58,8 @@ class Launch:
     # The roles of which the kernel can read or write neighbouring pixels of a row at once, and how
     # many there are, where the language has elements for that and none would lie in two rows.
     joined: Mapping[str, int] = field(default_factory=dict)
+    # The roles of which the kernel reads whole slices, where they are row-major.
+    whole_slices: Collection[str] = ()
     # Whether each work-item does much work, as in a convolution; work-groups are then small.
     heavy: bool = False
     # For each role that holds indices, what they must stay below: a limit for each entry of the

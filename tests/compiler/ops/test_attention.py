@@ -3,9 +3,10 @@
 import pytest
 from cases.attention import attention
 from devices import need_programs
-from graphs import model, x
+from graphs import model, parsed, x
 
 from tflgpu.compiler import Options, build
+from tflgpu.compiler.options import TargetName
 
 
 @pytest.mark.parametrize("keys", [64, 197])
@@ -27,3 +28,25 @@ def test_intel_s_driver_joins_work_items_that_share_memory(device: str) -> None:
     sources = build(made.content, Options(device=device, fallback="none")).sources
     apart = [file for file, text in sources.items() if "intel_vec_len_hint(1)" in text]
     assert apart == (list(sources) if device == "cpu" else [])
+
+
+DECODER = """
+    input cache float32[1,2,512,64]
+    input row float32[1,2,1,64]
+    constant place int32[4] = 0,0,7,0
+    keys = DYNAMIC_UPDATE_SLICE(cache, row, place)
+    scores = BATCH_MATMUL(row, keys) adj_y=True
+    weights = SOFTMAX(scores) beta=1.0
+    y = BATCH_MATMUL(weights, keys)
+    output y, keys
+"""
+
+
+@pytest.mark.parametrize("target", ["opencl", "wgsl"])
+def test_a_gpu_reads_a_cache_where_it_lies(target: TargetName) -> None:
+    """Each work-item of a group multiplies the query by a key, as many as the device allows."""
+    options = Options(target=target, device="webgpu", fallback="none", keep=(("keys", "cache"),))
+    plan = build(parsed(DECODER).content, options).plan
+    update, attention = (plan.kernels[dispatch.kernel] for dispatch in plan.dispatches)
+    assert "update_in_place" in update.file and "attention_group" in attention.file
+    assert attention.group == (256, 1, 1)
