@@ -145,10 +145,10 @@ def stored_array(tensor: Tensor, storage: str, target: Target) -> Array:
     if lane.bytes == WORD:
         return sliced
     integers = (sliced - lane.base).astype(lane.dtype)
-    return _in_halves(integers.reshape(-1, target.lanes)) if lane.halved else integers
+    return _in_pairs(integers.reshape(-1, target.lanes)) if lane.halved else integers
 
 
-def _in_halves(slices: Array) -> Array:
+def _in_pairs(slices: Array) -> Array:
     """Slices of numbers of 4 bits, two in the bytes of one."""
     even = np.pad(slices, ((0, len(slices) % 2), (0, 0)))
     return np.asarray(even[::2] | even[1::2] << 4)

@@ -27,7 +27,7 @@ from ..layers.weights import (
     bias_slices,
     check_bias,
     constant_weights,
-    pack_weights,
+    layer_constants,
     spread_groups,
     wide_sums,
 )
@@ -109,10 +109,7 @@ def _launch(op: Op, target: Target, template: str, tile: Tile) -> Launch:
         template,
         area.grid(tile),
         reads={"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
-        constants={
-            "bias": bias_slices(op, weights.shape[0], target, tile.slices),
-            "weights": pack_weights(weights, tile.slices, target),
-        },
+        constants=layer_constants(op, weights, tile.slices, target),
         variables={
             "tile": tile,
             "blocks": area.blocks(tile),
@@ -194,9 +191,12 @@ def _build_grouped(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     tile = choose_tile(_area(op, target), target, wanted, limits=limits, work=work)
     spread = spread_groups(op.constant(1), groups(op), target)
     launch = _launch(op, target, "conv/conv.jinja", tile)
-    constants = {**launch.constants, "weights": pack_weights(spread.weights, 1, target)}
     inputs = {"inputs": spread.weights.shape[3], "beyond": spread.beyond, "unit": spread.unit}
-    return replace(launch, constants=constants, variables={**launch.variables, **inputs})
+    return replace(
+        launch,
+        constants=layer_constants(op, spread.weights, 1, target),
+        variables={**launch.variables, **inputs},
+    )
 
 
 def _build_thin(op: Op, target: Target, wanted: TileShape | None) -> Launch:
@@ -237,10 +237,7 @@ def _build_winograd(op: Op, target: Target, wanted: TileShape | None) -> Launch:
         op,
         "conv/winograd.jinja",
         (-(-area.columns // tile.pixels), 1, area.batches),
-        constants={
-            "bias": bias_slices(op, weights.shape[0], target, tile.slices),
-            "weights": pack_weights(weights, tile.slices, target),
-        },
+        constants=layer_constants(op, weights, tile.slices, target),
         variables={
             "tile": tile,
             "blocks": area.blocks(tile),

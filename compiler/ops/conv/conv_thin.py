@@ -13,7 +13,7 @@ from ...target import Target
 from ..base.choose_tile import choose_tile
 from ..base.cost import LANES
 from ..base.launch import Launch
-from ..base.storage import slice_count
+from ..base.storage import pack_slices
 from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.window import Window
 from ..layers.weights import bias_slices
@@ -38,14 +38,10 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> L
     batch, height, width, outputs = op.output.shape
     area = Area(width, height, batch, sums=outputs, operands=epilogue_operands(op))
     tile = choose_tile(area, target, wanted, work=LANES)
-    lanes = target.lanes
     weights = op.constant(1)
-    inputs = slice_count(weights.shape[3], target)
-    padded = np.zeros((*weights.shape[:3], inputs * lanes), np.float32)
-    padded[..., : weights.shape[3]] = weights
-    by_tap = padded.reshape(*weights.shape[:3], inputs, lanes).transpose(1, 2, 3, 0, 4)
+    by_tap = pack_slices(weights, target.lanes).transpose(2, 3, 1, 0, 4)
     # The lanes are summed at the end, so only lane 0 starts from the bias.
-    bias = np.zeros((outputs, lanes), np.float32)
+    bias = np.zeros((outputs, target.lanes), np.float32)
     bias[:, 0] = bias_slices(op, outputs, target).reshape(-1)[:outputs]
     return Launch.of(
         op,

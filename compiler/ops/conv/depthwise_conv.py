@@ -14,7 +14,7 @@ from ..base.cost import ADDRESS, BESIDES, Step, Work, stored_registers
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.images import one_column
 from ..base.launch import Grid, Launch
-from ..base.storage import slice_count
+from ..base.storage import pack_slices, slice_count
 from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import MOST_TAPS, Window
@@ -83,12 +83,7 @@ def infer(op: Op) -> list[Shape]:
 
 def pack_weights(op: Op, target: Target) -> Array:
     """1HWC weights as [slice][row][column][lane], float32."""
-    _, height, width, channels = op.operand(1).shape
-    count = slice_count(channels, target)
-    weights = np.zeros((height, width, count * target.lanes), np.float32)
-    weights[:, :, :channels] = op.constant(1)[0]
-    lanes = weights.reshape(height, width, count, target.lanes)
-    return np.ascontiguousarray(lanes.transpose(2, 0, 1, 3))
+    return np.asarray(pack_slices(op.constant(1), target.lanes)[0])
 
 
 def _one_to_one(op: Op, target: Target) -> str | None:

@@ -17,7 +17,7 @@ from ..base.launch import Launch
 from ..base.shapes import as_inferred
 from ..base.storage import slice_count
 from ..base.tile import Area, Tile, TileShape
-from ..layers.weights import bias_slices, pack_weights
+from ..layers.weights import bias_slices, layer_constants
 from . import conv, depthwise_conv
 
 NAME = "tflgpu.depthwise_pointwise"
@@ -41,8 +41,7 @@ def _launch(
         constants={
             "tap_bias": bias_slices(depthwise, inputs, target),
             "tap_weights": depthwise_conv.pack_weights(depthwise, target),
-            "bias": bias_slices(pointwise, channels, target),
-            "weights": pack_weights(pointwise.constant(1), tile.slices, target),
+            **layer_constants(pointwise, pointwise.constant(1), tile.slices, target),
         },
         variables={
             "tile": tile,

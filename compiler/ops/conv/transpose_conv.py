@@ -19,7 +19,7 @@ from ..base.storage import slice_count
 from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
-from ..layers.weights import bias_slices, check_bias, constant_weights, pack_weights
+from ..layers.weights import bias_slices, check_bias, constant_weights, layer_constants
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
 
 
@@ -93,7 +93,6 @@ def _constant(op: Op, target: Target) -> str | None:
 
 def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, height, _, channels = op.output.shape
-    weights = op.constant(1)
     shape, phases = window(op), _by_phases(op)
     count, operands = slice_count(channels, target), epilogue_operands(op)
     # Columns a stride apart are a row of their own.
@@ -104,16 +103,8 @@ def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
         op,
         "transpose_conv/transpose_conv.jinja",
         (columns * shape.stride_x, height, outer),
-        {
-            "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
-            "weights": pack_weights(weights, tile.slices, target),
-        },
-        {
-            "tile": tile,
-            "blocks": area.blocks(tile),
-            "window": shape,
-            "first": phases.first_column,
-        },
+        layer_constants(op, op.constant(1), tile.slices, target, bias_position(op)),
+        {"tile": tile, "blocks": area.blocks(tile), "window": shape, "first": phases.first_column},
     )
 
 

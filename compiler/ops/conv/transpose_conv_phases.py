@@ -15,7 +15,7 @@ from ...ir import Array
 from ...target import Target
 from ..base.storage import slice_count
 from ..base.window import Window
-from ..layers.weights import PackedWeights, pack_weights
+from ..layers.weights import PackedWeights
 
 
 @dataclass(frozen=True)
@@ -161,4 +161,4 @@ def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> P
     apart = whole.reshape(outputs, phases.taps_down, down, phases.taps_across, across, inputs)
     by_phase = apart.transpose(2, 4, 0, 1, 3, 5)
     joined = by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)
-    return pack_weights(joined, vectors, target)
+    return PackedWeights(joined, vectors, target.lanes)

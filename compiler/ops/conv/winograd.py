@@ -39,7 +39,7 @@ from ..base.launch import Launch
 from ..base.storage import slice_count
 from ..base.tile import Area, Tile, TileShape
 from ..base.window import Window
-from ..layers.weights import bias_slices, pack_weights
+from ..layers.weights import PackedWeights, bias_slices
 
 A = 0.5**0.5
 B = 2**0.5
@@ -186,7 +186,7 @@ def _build_product(op: Op, target: Target, wanted: TileShape | None) -> Launch:
         op,
         "conv/winograd_product.jinja",
         area.grid(tile),
-        constants={"weights": pack_weights(weights, tile.slices, target)},
+        constants={"weights": PackedWeights(weights, tile.slices, target.lanes)},
         variables={"tile": tile, "blocks": area.blocks(tile), "inputs": weights.shape[3]},
         heavy=True,
         flops=2 * batch * squares * prod(weights.shape),

@@ -28,13 +28,13 @@ from ..base.launch import Constant, Launch
 from ..base.tile import Area, TileShape
 from ..base.window import Window
 from .weights import (
+    PackedWeights,
     apart,
     bias_slices,
     in_blocks,
     in_slices,
     layers_of,
     ohwi,
-    pack_weights,
     scaled_totals,
     sharing,
 )
@@ -121,7 +121,7 @@ def byte_products(
         totals = base * scaled_totals(weights, scales)
         each = in_blocks(ohwi(scales / np.float32(factor)), op, tile, target)
         constants["bias"] = in_slices(totals, op, target, tile.slices)
-        constants["scales"] = pack_weights(each, sums, target)
+        constants["scales"] = PackedWeights(each, sums, target.lanes)
     constants["weights"] = _packed(matrix, offset, sums, target.lanes, halved)
     launch = Launch.of(
         op,
@@ -197,17 +197,12 @@ def _packed(weights: Array, offset: int, blocks: int, lanes: int, halved: bool) 
     """
     outputs, height, width, inputs = weights.shape
     steps, count = -(-inputs // WORD), -(-outputs // (blocks * lanes))
+    steps += steps % 2 * halved
     padded = np.full((count * blocks * lanes, height, width, steps * WORD), -offset, np.int8)
     np.subtract(weights, offset, out=padded[:outputs, ..., :inputs], casting="unsafe")
     packed = padded.reshape(count, blocks, lanes, height, width, steps, WORD)
     words = np.ascontiguousarray(packed.transpose(0, 3, 4, 5, 1, 2, 6)).view(np.int32)
-    return _in_halves(words) if halved else words
-
-
-def _in_halves(words: Array) -> Array:
-    """Pairs of words along the axis of words, the upper halves of whose bytes share one."""
-    even = np.pad(
-        words, [(0, words.shape[3] % 2 if axis == 3 else 0) for axis in range(words.ndim)]
-    )
-    both = even[:, :, :, ::2].view(np.uint32) >> 4 | even[:, :, :, 1::2].view(np.uint32)
-    return np.ascontiguousarray(both).view(np.int32)
+    if halved:
+        first, second = (words[:, :, :, n::2].view(np.uint32) for n in (0, 1))
+        words = np.ascontiguousarray(first >> 4 | second).view(np.int32)
+    return words

@@ -22,7 +22,7 @@ from ..base.storage import bhwc
 from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.window import Window
 from ..reduce.lines import SEATS
-from .weights import bias_slices, ohwi, pack_weights, sharing
+from .weights import layer_constants, ohwi, sharing
 
 # The window of fully connected layers, which are 1x1 convolutions.
 PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
@@ -113,8 +113,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     Tiles of all rows and slices are numbered along the first axis, so that groups are full. Groups
     have a size of their own, as they share memory.
     """
-    weights, channels = op.constant(1), op.output.shape[-1]
-    parts = _parts(op, target)
+    weights, parts = op.constant(1), _parts(op, target)
     tile, area = _tile(op, target, wanted, parts), _area(op, target)
     columns, *_ = grid = area.grid(tile)
     tiles = prod(grid)
@@ -124,10 +123,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
         "conv/conv_shared.jinja",
         (-(-tiles // group[0]) * group[0], parts, 1),
         reads={"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
-        constants={
-            "bias": bias_slices(op, channels, target, tile.slices),
-            "weights": pack_weights(ohwi(weights), tile.slices, target),
-        },
+        constants=layer_constants(op, ohwi(weights), tile.slices, target),
         variables={
             "tile": tile,
             "tiles": tiles,

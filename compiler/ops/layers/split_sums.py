@@ -15,10 +15,10 @@ from ...target import Target
 from ..base.choose_tile import common_slices
 from ..base.cost import IN_ROWS
 from ..base.launch import Launch
-from ..base.storage import slice_count
+from ..base.storage import pack_slices, slice_count
 from ..base.tile import Area
 from ..reduce.lines import A_BARRIER
-from .weights import ohwi, pack_weights, sharing
+from .weights import PackedWeights, ohwi, sharing
 
 PARTS = 4  # Fewest work-items that share the sums of one output slice.
 MIN_INPUTS = 64  # Fewest inputs for which sharing outweighs the barrier.
@@ -79,9 +79,9 @@ def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
         (-(-count // group[0]) * group[0], parts, 1),
         constants={
             "bias": bias,
-            "weights": pack_weights(ohwi(weights), shared, target)
+            "weights": PackedWeights(ohwi(weights), shared, target.lanes)
             if shared
-            else _pack(weights, steps, count, target.lanes),
+            else _by_steps(weights, target.lanes),
         },
         variables={
             "parts": parts,
@@ -97,11 +97,9 @@ def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
     )
 
 
-def _pack(weights: Array, steps: int, count: int, lanes: int) -> Array:
+def _by_steps(weights: Array, lanes: int) -> Array:
     """Weights [outputs, inputs] as [step][slice][lane of inputs][lane], where a step is a slice of
     inputs, so that what a work-item reads in a step lies in one place."""
     outputs, inputs = weights.shape
-    padded = np.zeros((steps * lanes, count * lanes), np.float32)
-    padded[:inputs, :outputs] = weights.T
-    blocks = padded.reshape(steps, lanes, count, lanes)
-    return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3))
+    padded = np.pad(weights.T, ((0, -inputs % lanes), (0, 0)))
+    return pack_slices(padded.reshape(-1, 1, lanes, outputs), lanes)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir import Array, Op, Shape, Tensor, Whole
 from ...target import Target
-from ..base.launch import Launch
+from ..base.launch import Constant, Launch
 from ..base.tile import Tile
 
 LEAST = {4: -8, 8: -128}  # The least number with a sign that so many bits hold.
@@ -39,13 +39,15 @@ class Weights(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PackedWeights:
-    """Weights in the layout of a kernel, which numpy converts to an array [..., lane].
+    """OHWI weights as a kernel reads them, which numpy converts to an array [..., lane], float32:
+
+        [block][row][column][input channel][slice of the block][lane]
 
     They are packed when the array is asked for, so that a model's weights are not held twice.
     """
 
     weights: Weights  # [output channel][row][column][input channel].
-    blocks: int
+    blocks: int  # Slices of output channels in a block.
     lanes: int
 
     @property
@@ -124,6 +126,17 @@ def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position
     return in_slices(biases, op, target, blocks)
 
 
+def layer_constants(
+    op: Op, weights: Weights, blocks: int, target: Target, bias: int = 2
+) -> dict[str, Constant]:
+    """The bias of a layer, input `bias`, and its OHWI weights, by role, as tiles of `blocks` slices
+    read them."""
+    return {
+        "bias": bias_slices(op, weights.shape[0], target, blocks, bias),
+        "weights": PackedWeights(weights, blocks, target.lanes),
+    }
+
+
 def in_slices(channels: Array, op: Op, target: Target, blocks: int = 1) -> Array:
     """A number for each output channel of the layers of an operator, [slice][lane].
 
@@ -137,15 +150,6 @@ def scaled_totals(weights: Array, scales: Array) -> Array:
     """The sums of weights [outputs, inputs] times scales [outputs, blocks], float64 [outputs]."""
     blocks = weights.reshape(*scales.shape, -1).sum(-1, dtype=np.float64)
     return np.asarray((blocks * scales).sum(-1))
-
-
-def pack_weights(weights: Weights, blocks: int, target: Target) -> PackedWeights:
-    """OHWI weights as [block][row][column][input channel][slice of the block][lane], float32.
-
-    `blocks` is the number of output slices per block. The result has shape [..., lane], flattened
-    to two axes.
-    """
-    return PackedWeights(weights, blocks, target.lanes)
 
 
 def in_bytes(launch: Launch, op: Op, target: Target) -> Launch:

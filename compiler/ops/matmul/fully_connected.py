@@ -21,13 +21,14 @@ from ..base.cost import IN_ROWS
 from ..base.definition import Implementation, TiledImplementation, define
 from ..base.images import flattens
 from ..base.launch import Constant, Launch
-from ..base.storage import LINEAR
+from ..base.storage import LINEAR, slice_count
 from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..layers import shared_sums
 from ..layers.byte_products import byte_products, multiplies_bytes, words_in_rows
 from ..layers.split_sums import split_sums, splits, splits_alone
 from ..layers.weights import (
+    PackedWeights,
     bias_slices,
     check_bias,
     constant_weights,
@@ -35,7 +36,6 @@ from ..layers.weights import (
     in_bytes,
     layers_of,
     ohwi,
-    pack_weights,
     sharing,
     wide_sums,
 )
@@ -88,7 +88,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
 
     def pack(table: Array) -> Constant:
         blocks = in_blocks(ohwi(table), op, tile, target)
-        return pack_weights(blocks, area.sums * tile.slices, target)
+        return PackedWeights(blocks, area.sums * tile.slices, target.lanes)
 
     launch = Launch.of(
         op,
@@ -140,7 +140,8 @@ def build_split(op: Op, target: Target) -> Launch:
     shared = launch.variables["shared"]
 
     def pack(scales: Array) -> Constant:
-        return pack_weights(ohwi(scales), shared, target) if shared else _in_rows(scales, target)
+        slices = shared or slice_count(len(scales), target)  # Of a block: all if none share it.
+        return PackedWeights(ohwi(scales), slices, target.lanes)
 
     launch = replace(
         launch,
@@ -153,12 +154,6 @@ def build_split(op: Op, target: Target) -> Launch:
 def _scales(op: Op, pack: Callable[[Array], Constant]) -> dict[str, Constant]:
     """The scales of the blocks of weights as a kernel reads them, by their role, if there are."""
     return {"scales": pack(op.constant(3))} if _has_scales(op) else {}
-
-
-def _in_rows(scales: Array, target: Target) -> Array:
-    """Scales [outputs, blocks] as [block][slice][lane]."""
-    lanes = target.lanes
-    return np.pad(scales.T, ((0, 0), (0, -len(scales) % lanes))).reshape(-1, lanes)
 
 
 def _block(op: Op) -> int:

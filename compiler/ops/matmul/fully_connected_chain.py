@@ -21,7 +21,7 @@ from ..base.launch import Launch
 from ..base.shapes import as_inferred
 from ..base.storage import LINEAR, bhwc, slice_count
 from ..elementwise.elementwise import ELEMENTWISE
-from ..layers.weights import pack_weights
+from ..layers.weights import layer_constants
 from ..reduce.lines import group_size, power_of_two, seats
 
 NAME = "tflgpu.fully_connected_chain"
@@ -130,15 +130,12 @@ def _seat_rows(rows: int, slices: int, target: Target) -> int:
 
 
 def _packed(op: Op, layers: Sequence[Layer], target: Target) -> dict[str, Array]:
-    weights, biases = [], []
+    """The biases of all layers, one after the other, and their weights."""
+    found = []
     for inner, layer in zip(layers_of(op), layers, strict=True):
-        values = inner.constant(1).reshape(inner.operand(1).shape[0], 1, 1, -1)
-        weights.append(pack_weights(values, layer.block, target))
-        bias = np.zeros(layer.blocks * layer.block * target.lanes, np.float32)
-        if inner.input(2) is not None:
-            bias[: len(values)] = inner.constant(2).reshape(-1)
-        biases.append(bias.reshape(-1, target.lanes))
-    return {"bias": np.concatenate(biases), "weights": np.concatenate(weights)}
+        weights = inner.constant(1).reshape(inner.operand(1).shape[0], 1, 1, -1)
+        found.append(layer_constants(inner, weights, layer.block, target))
+    return {role: np.concatenate([each[role] for each in found]) for role in ("bias", "weights")}
 
 
 def _fits(op: Op, target: Target) -> str | None:

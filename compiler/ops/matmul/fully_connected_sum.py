@@ -12,7 +12,7 @@ from ..base.definition import Implementation, define
 from ..base.images import rank_fits
 from ..base.launch import Launch
 from ..base.storage import LINEAR, bhwc, slice_count
-from ..layers.weights import bias_slices, ohwi, pack_weights
+from ..layers.weights import PackedWeights, bias_slices, ohwi
 
 NAME = "tflgpu.fully_connected_sum"
 
@@ -42,7 +42,7 @@ def _build(op: Op, target: Target) -> Launch:
         reads={"x": op.operand(0), "second": op.operand(3)},
         constants={
             "bias": np.concatenate([bias_slices(o, channels, target) for o in layers]),
-            "weights": np.concatenate([pack_weights(ohwi(w), 1, target) for w in weights]),
+            "weights": np.concatenate([PackedWeights(ohwi(w), 1, target.lanes) for w in weights]),
         },
         variables={"inputs": [w.shape[1] for w in weights]},
         heavy=True,
