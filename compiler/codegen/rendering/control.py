@@ -157,12 +157,24 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         step = Assign(known, "/=", expression(2))
         return body(For(start, known > 0, step, body_of(caller(known)), "", first.bit_length()))
 
+    def by_slices(
+        counter: str, channels: int, *, caller: Callable[[Expression, int], object]
+    ) -> Statements:
+        """The body for each slice of so many channels, and how many of its lanes they fill: all,
+        or those of the last slice, which stands apart.
+        """
+        whole, rest = divmod(channels, target.lanes)
+        slices = kept(counter, whole, caller=lambda s: caller(s, target.lanes))
+        last = kept(counter, whole, whole + (rest > 0), caller=lambda s: caller(s, rest))
+        return body(*slices.items, *last.items)
+
     def as_long_as(condition: Expression, inner: object) -> Statements:
         return body(While(condition, body_of(inner)))
 
     return {
         "all_of": every,
         "as_long_as": as_long_as,
+        "by_slices": by_slices,
         "each": each,
         "either": lambda one, other: one | other,
         "halves": halves,

@@ -110,19 +110,21 @@ class StatementTags(Extension):
 
     def _loop(self, parser: Parser, tag: Token) -> nodes.Node:
         """`each counter in range(...)`, with the bounds and the step of Python's range, and with
-        how `long` it is at most where that does not follow from numbers; or `in halves(first)`.
+        how `long` it is at most where that does not follow from numbers; or `in halves(first)`; or
+        `kept slice, lanes in slices(channels)`.
         """
-        counter = parser.parse_assign_target(name_only=True)
+        targets = [parser.parse_assign_target(name_only=True)]
+        if parser.stream.skip_if("comma"):
+            targets.append(parser.parse_assign_target(name_only=True))
         parser.stream.expect("name:in")
         bounds = parser.parse_expression()
         if not isinstance(bounds, nodes.Call) or not isinstance(bounds.node, nodes.Name):
-            parser.fail(f"{tag.value} takes a range, or halves", tag.lineno)
-        kind = bounds.node.name
+            parser.fail(f"{tag.value} takes a range, halves or slices", tag.lineno)
+        function = {"halves": "halves", "slices": "by_slices"}.get(bounds.node.name, tag.value)
         body = parser.parse_statements(("name:end",), drop_needle=True)
-        function = kind if kind == "halves" else tag.value
-        call = _call(function, nodes.Const(counter.name), *bounds.args)
+        call = _call(function, nodes.Const(targets[0].name), *bounds.args)
         call.kwargs = bounds.kwargs
-        return nodes.CallBlock(call, [_parameter(counter)], [], body)
+        return nodes.CallBlock(call, [*map(_parameter, targets)], [], body)
 
     def _conditional(self, parser: Parser, tag: Token) -> Nodes:
         """`when condition` or `while condition`."""

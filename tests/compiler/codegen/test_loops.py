@@ -10,10 +10,11 @@ from graphs import Value, call, ints, largest, model, number, typed, x, xi
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
-from tflgpu.compiler.codegen.rendering.control import head
-from tflgpu.compiler.language.expression import Name, Number
-from tflgpu.compiler.language.statement import If, Statement, While, body
+from tflgpu.compiler.codegen.rendering.control import head, vocabulary
+from tflgpu.compiler.language.expression import Expression, Name, Number
+from tflgpu.compiler.language.statement import If, Statement, Statements, While, body
 from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.pipeline import target_of
 from tflgpu.runtime import PlanError
 
 SHORT, LONG = 64999, 65537
@@ -92,6 +93,23 @@ def test_a_work_item_with_a_single_round_has_no_loop() -> None:
     assert "total += x[gy * 64 + gx];" in mean(64)
     assert "for (int i1 = gx; i1 < 96; i1 += 64)" in mean(96)
     assert "for (int stride = 32; stride > 0; stride /= 2) {" in mean(64)
+
+
+@pytest.mark.parametrize(
+    ("channels", "slices"),
+    [(10, [("s", 4), ("2", 2)]), (8, [("s", 4)]), (4, [("0", 4)]), (3, [("0", 3)])],
+)
+def test_the_last_slice_of_channels_stands_apart(
+    channels: int, slices: list[tuple[str, int]]
+) -> None:
+    seen = []
+
+    def lanes(slice: Expression, count: int) -> Statements:
+        seen.append((str(slice), count))
+        return body()
+
+    vocabulary(target_of(Options(device="gpu")))["by_slices"]("s", channels, caller=lanes)
+    assert seen == slices
 
 
 def test_a_condition_that_always_holds_is_left_out() -> None:
