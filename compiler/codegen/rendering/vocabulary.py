@@ -14,6 +14,7 @@ from ...language.types import FLOAT, FLOATS, HALF, HALVES, INTS, LANE, PAIR, RGB
 from ...ops.base.launch import Grid
 from ...ops.base.storage import bhwc
 from ...ops.elementwise.elementwise import Formula
+from ...ops.reduce.lines import Fold
 from ..binding import Binding
 from ..functions.kernel_functions import BUILT_IN, literal
 from ..functions.use import Function
@@ -76,7 +77,7 @@ class Vocabulary:
             "next": lambda place: Step(place, 1),
             "number": self.number,
             "pairs": PAIR,
-            "real": HALF if half else FLOAT,
+            "repeated": self.repeated,
             "reals": HALVES if half else FLOATS,
             "S": lanes,
             "select": select,
@@ -135,6 +136,11 @@ class Vocabulary:
     def formula(self, formula: Formula, *operands: Expression) -> Expression:
         """A formula of an operator table."""
         return self._functions.value(formula, *operands)
+
+    def repeated(self, folds: Mapping[str, Fold]) -> bool:
+        """Whether folds of a line together compute with a value more than once."""
+        total, v = (self._functions.variable(name, "float32") for name in ("total", "v"))
+        return sum(self.formula(fold.add, total, v).count(v) for fold in folds.values()) > 1
 
     def number(self, value: float) -> Expression:
         """A literal of the output's element type."""

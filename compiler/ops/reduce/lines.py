@@ -53,20 +53,14 @@ class Fold:
     # The intrinsics with which a sub-group does it with numbers and with slices; "" for none.
     by_sub_group: tuple[str, str] = ("", "")
     join: Formula | None = None  # The formula of two totals, if it is not `add`.
-    once: bool = True  # Whether `add` computes with the value once, so that it needs no variable.
 
     @property
     def joined(self) -> Formula:
         return self.join or self.add
 
 
-def reused(folds: Mapping[str, Fold]) -> bool:
-    """Whether folds of a line together compute with a value more than once."""
-    return sum(1 if fold.once else 2 for fold in folds.values()) > 1
-
-
 SUM = Fold(0.0, lambda f, total, v: total + v, "sum_lanes", ("sub_group_sum", "sub_group_sums"))
-SQUARES = replace(SUM, add=lambda f, total, v: total + v * v, join=SUM.add, once=False)
+SQUARES = replace(SUM, add=lambda f, total, v: total + v * v, join=SUM.add)
 LARGEST = Fold(-inf, lambda f, total, v: f.max(total, v), "max_lanes", ("sub_group_max", ""))
 SMALLEST = Fold(inf, lambda f, total, v: f.min(total, v), "min_lanes")
 
@@ -163,7 +157,6 @@ class Lines:
                 "seats": max(group_items, 1),
                 "lanes_first": self.lanes_first,
                 "held": False,
-                "reused": reused,
                 **variables,
                 **self.variables,
             },
