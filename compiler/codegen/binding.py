@@ -9,14 +9,7 @@ from ..ir import Op, Tensor
 from ..memory.allocation import Placement
 from ..ops.base.definition import Implementation
 from ..ops.base.launch import Launch
-from ..ops.base.storage import (
-    SLICED,
-    fits_half,
-    lane_of,
-    pack_slices,
-    slice_bytes,
-    stored_bytes,
-)
+from ..ops.base.storage import SLICED, fits_half, lane_of, pack_slices, slice_bytes, stored_bytes
 from ..ops.buffers import joins_constants
 from ..ops.elementwise.elementwise import read_in_store, tables_of
 from ..target import Target

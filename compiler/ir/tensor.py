@@ -161,10 +161,6 @@ class Tensor:
         return None if self.elements != 1 or self.data is None else self.data.item()
 
 
-def scalar(value: float, name: str = "scalar", dtype: str = "float32") -> Tensor:
-    return Tensor(name, (), dtype, np.asarray(value, dtype))
-
-
 def constant(name: str, content: Array | Deferred, tied: bool = False) -> Tensor:
     return Tensor(name, tuple(content.shape), content.dtype.name, content, tied=tied)
 

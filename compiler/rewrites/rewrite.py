@@ -62,7 +62,7 @@ GraphFunction = Callable[[Graph, Target], Attempts]
 
 
 def rewrite(
-    *chain: str | Iterable[str], backwards: bool = False, required: bool = False
+    *chain: str | Iterable[str], backwards: bool = False
 ) -> Callable[[ChainFunction], Pass]:
     """Decorate a function on a chain of operators, each the only reader of the one before.
 
@@ -86,7 +86,7 @@ def rewrite(
                     change.settle()
             return events
 
-        return Pass(name, run, required)
+        return Pass(name, run)
 
     return decorate
 

@@ -12,12 +12,7 @@ from ..emit.tensors import inputs
 from ..events import describe
 from ..frontend.model_file import Model
 from ..ir import Array, Graph
-from ..litert.variations import (
-    every_tensor,
-    kept_outputs,
-    litert_outputs,
-    with_other_last_bits,
-)
+from ..litert.variations import every_tensor, kept_outputs, litert_outputs, with_other_last_bits
 from ..options import Options
 from ..resized_model import fitted_model, read_resized
 from ..rewrites.keep_state import keep_state

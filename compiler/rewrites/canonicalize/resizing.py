@@ -28,16 +28,7 @@ from ...ir.sizes import (
 )
 from ...ops.reduce.reduce import REDUCTIONS, axes
 from ..rewrite import invalid_operator
-from .batches import (
-    aligned,
-    broadcast,
-    is_left_behind,
-    move,
-    moved,
-    separate,
-    separated,
-    view,
-)
+from .batches import aligned, broadcast, is_left_behind, move, moved, separate, separated, view
 from .combined_axes import combined_axes
 from .doubts import ALIKE, BROADCAST, UNKNOWN, VIEWS, doubt
 from .fit_constants import RESIZES, fitted, image_of, read_instead

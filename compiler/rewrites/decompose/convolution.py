@@ -16,7 +16,7 @@ from .dilate import cropped, padded, spread, surround
 
 
 @decomposes("CONV_2D")
-def computed_weights(here: Decomposition) -> Tensor | str:
+def convolution(here: Decomposition) -> Tensor | str:
     """The sum over the rows of the window of layers, whose inputs are what the window covers there.
 
     y = CONV_2D(x[1,5,7,3], w[4,3,3,3]) padding=VALID

@@ -13,14 +13,7 @@ import numpy as np
 from ...ir import Array, Tensor
 from ...ops.matmul.batch_matmul import matrices
 from .hybrid import hybrid_product
-from .int16_sums import (
-    BYTE,
-    bytes_of,
-    digits,
-    rounded_once,
-    rounded_once_in_full,
-    rounded_twice,
-)
+from .int16_sums import BYTE, bytes_of, digits, rounded_once, rounded_once_in_full, rounded_twice
 from .lowering import EXACT, INT32, INTEGERS, Lowering, lowers
 
 Product = Callable[[Tensor, Tensor], Tensor]  # The sums of products of two matrices of floats.
