@@ -19,7 +19,7 @@ from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.images import flattens, rank_fits
 from ..base.launch import Launch
-from ..base.storage import bhwc, bhwc_axes
+from ..base.storage import bhwc, bhwc_axes, slice_count
 from ..elementwise import numpy_functions
 from ..elementwise.elementwise import Formula
 from ..elementwise.rounding import range_scale, range_step, range_zero
@@ -80,20 +80,29 @@ def _sliced(op: Op, target: Target) -> Launch:
     return _written(_lines(op).by_slices(target, axes, flatten=flat), op)
 
 
-def _whole_images(op: Op, target: Target) -> str | None:
-    """A work-group reduces an image."""
+def _shared_lines(op: Op, target: Target) -> tuple[int, int] | None:
+    """How many parts a line of a sliced tensor has, which work-items of a group share, and how many
+    lines there are; None if they are neither images nor rows."""
+    batch, height, width, channels = bhwc(op.operand(0).shape)
+    axes = bhwc_axes(op.operand(0).shape, op.attrs["axes"])
+    if axes == {3}:
+        return slice_count(channels, target), batch * height * width
+    return (height * width, batch) if axes == {1, 2, 3} else None
+
+
+def _images_or_rows(op: Op, target: Target) -> str | None:
+    """A work-group reduces an image or a row."""
     if (reason := rank_fits(op, target)) is not None:
         return reason
-    if bhwc_axes(op.operand(0).shape, op.attrs["axes"]) != {1, 2, 3}:
-        return "its lines are not whole images"
-    batch, height, width, _ = bhwc(op.operand(0).shape)
-    return too_few_parts(height * width, batch, target)
+    shared = _shared_lines(op, target)
+    return too_few_parts(*shared, target) if shared else "its lines are neither images nor rows"
 
 
 def _grouped(op: Op, target: Target) -> Launch:
-    _, height, width, _ = bhwc(op.operand(0).shape)
-    items = slice_group_size(height * width, target)
-    return _written(_lines(op).by_slices(target, {1, 2, 3}, group_items=items), op)
+    axes, shared = bhwc_axes(op.operand(0).shape, op.attrs["axes"]), _shared_lines(op, target)
+    assert shared is not None
+    items = slice_group_size(shared[0], target)
+    return _written(_lines(op).by_slices(target, axes, group_items=items), op)
 
 
 def _elements(op: Op) -> int:
@@ -117,7 +126,7 @@ def _linear(op: Op, target: Target) -> Launch:
 
 
 _IMPLEMENTATIONS = (
-    Implementation("extremes_group", _grouped, _whole_images, fuses=False),
+    Implementation("extremes_group", _grouped, _images_or_rows, fuses=False),
     Implementation("extremes", _sliced, rank_fits, fuses=False),
     row_major("extremes_group_linear", _grouped_elements, _long_lines, fuses=False),
     row_major("extremes_linear", _linear, fuses=False),

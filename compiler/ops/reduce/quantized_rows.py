@@ -10,10 +10,11 @@ channel, which are constants: x = tflgpu.normalization(w)   y = MUL(x, gain)   s
 """
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
-from ...ir import Op
+from ...ir import Op, Tensor
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.images import flattens, rank_fits
@@ -23,7 +24,7 @@ from ..base.storage import slice_count
 from ..elementwise.elementwise import ELEMENTWISE
 from . import normalization
 from .extremes import FOLDS, FORMULAS, ROW_SCALES
-from .lines import SQUARES, SUM, Lines, axes_of_rows
+from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, too_few_parts
 
 NAME = "tflgpu.quantized_rows"
 ROUNDING = ("tflgpu.round_rows", "tflgpu.quantize_rows")
@@ -67,9 +68,20 @@ def _in_rows(op: Op, target: Target) -> str | None:
     return "it normalizes rows in slices" if normalizes(op) else None
 
 
+def too_short(rows: Tensor, target: Target) -> str | None:
+    """Why the work-items of a group do not share a row; None if they do."""
+    if len(rows.shape) > 4:
+        return f"rank {len(rows.shape)} is above 4"
+    slices = slice_count(rows.shape[-1], target)
+    return too_few_parts(slices, prod(rows.shape[:-1]), target)
+
+
 def _sliced(op: Op, target: Target) -> Launch:
-    flat = flattens(op, [op.operand(0)])
-    launch = _written(_lines(op).by_slices(target, {3}, flatten=flat), op)
+    rows, group_items = op.operand(0), 0
+    if too_short(rows, target) is None:
+        group_items = group_size(slice_count(rows.shape[-1], target), target)
+    lines = _lines(op).by_slices(target, {3}, group_items=group_items, flatten=flattens(op, [rows]))
+    launch = _written(lines, op)
     return _normalized(launch, op, target) if normalizes(op) else launch
 
 

@@ -3,19 +3,20 @@
     s, z = tflgpu.row_scales(x)   i = tflgpu.round_rows(x, s, z)
     becomes   i, s, z = { s, z = tflgpu.row_scales(x) | i = tflgpu.round_rows(x, s, z) }
 
-A processor has the row at hand then, and normalizes it before if nothing else reads it normalized:
+The row is at hand then, and is normalized before if nothing else reads it normalized:
 
     x = { n = tflgpu.normalization(w) | x = MUL(n, gain) }   i, s, z = { s, z = ... }
     becomes   i, s, z = { n = tflgpu.normalization(w)   x = MUL(n, gain)   s, z = ... }
 
-A GPU computes integers with more work-items than it has rows.
+The work-items of a group of a GPU share the row; where it is too short for that, more of them
+compute integers than there are rows.
 """
 
 from ...ir import FusedOp, Graph, Op
 from ...ops.reduce.extremes import ROW_SCALES
 from ...ops.reduce.normalization import NAME
 from ...ops.reduce.quantized_rows import NAME as QUANTIZED_ROWS
-from ...ops.reduce.quantized_rows import ROUNDING
+from ...ops.reduce.quantized_rows import ROUNDING, too_short
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 from .normalize_in_products import gain_and_offset, over_rows
@@ -29,7 +30,8 @@ def fuse_row_scales(graph: Graph, target: Target) -> Attempts:
         rounding = next((each for each in graph.consumers(op.output) if _rounds(each, op)), None)
         if rounding is None:
             continue
-        reason = None if target.on_processor else "one work-item would compute all of a row"
+        short = None if target.on_processor else too_short(op.operand(0), target)
+        reason = f"one work-item would compute all of a row: {short}" if short else None
         if (yield Attempt((op, rounding), reason)):
             outputs = (rounding.output, *op.outputs)
             norm = _normalization(graph, op, rounding)

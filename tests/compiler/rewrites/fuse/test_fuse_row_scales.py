@@ -7,6 +7,8 @@ from cases.quantized_weights import TABLES_OF_WEIGHTS
 from graphs import Value, call, w, x
 from rewriting import assert_declines, operators, rewritten
 
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
 from tflgpu.compiler.rewrites.fuse.fuse_row_scales import fuse_row_scales
 from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
@@ -14,6 +16,7 @@ from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
 )
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.rewrites.recognize.recognize_normalization import recognize_normalization
+from tflgpu.compiler.target import Target
 
 RULES = (
     *(lower_quantized, eliminate_common_subexpressions, recognize_normalization),
@@ -73,3 +76,10 @@ def test_what_follows_a_norm_is_a_gain_and_an_offset() -> None:
 
 def test_work_items_of_a_gpu_compute_integers_of_a_row_together() -> None:
     assert_declines(layer("int8"), "one work-item", *RULES, device="gpu")
+    long = call("FULLY_CONNECTED", x(5, 576), weights((19, 576)), None)
+    graph, _ = rewritten(long, *RULES, device="gpu")
+    op = graph.ops[0]
+    assert [step.name for step in op.core] == ["tflgpu.row_scales", "tflgpu.round_rows"]
+    sliced, *_ = OPS[op.name].implementations
+    (launch,) = sliced.launches(op, Target(profile("gpu")))
+    assert (launch.grid, launch.group) == ((128, 5, 1), (128, 1, 1))
