@@ -96,6 +96,11 @@ class _Subgraph:
                     f"tensor {index} {printable(self.names[index])} is {count} of its inputs"
                 )
         self.outputs = self._indices(self.table, "Outputs")
+        if signature:
+            # It may name any tensor, and one more often than the subgraph has it as an output.
+            places = {name: index for index, name in enumerate(self.names)}
+            named = Counter(places[tensor] for tensor in signature.outputs.values())
+            self.outputs += tuple((named - Counter(self.outputs)).elements())
         self.input_names = self._called(self.inputs, signature.inputs if signature else {})
         self.output_names = self._called(self.outputs, signature.outputs if signature else {})
         self.tensors: list[Tensor] = []

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from devices import Attached
-from graphs import Call, Part, Value, call, ints, known, model, number, typed, x, xi
+from graphs import Call, Part, Value, affine, call, ints, known, model, number, typed, x, xi
 from plans import SIZE, chain
 
 import tflgpu
@@ -83,6 +83,11 @@ CASES = {
     "EMBEDDING_LOOKUP": Wrong(
         call("EMBEDDING_LOOKUP", xi(2), x(4, 3)),
         [i32(1, 4), TABLE],
+        "operator 0 EMBEDDING_LOOKUP: the index 4 at [1] of y/in0",
+    ),
+    "of bytes": Wrong(
+        call("EMBEDDING_LOOKUP", xi(2), known(TABLE.astype(np.int8), affine(0.1))),
+        [i32(1, 4)],
         "operator 0 EMBEDDING_LOOKUP: the index 4 at [1] of y/in0",
     ),
 }

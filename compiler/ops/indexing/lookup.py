@@ -112,5 +112,5 @@ define(
     (row_major("lookup", _build),),
     _reference,
     ANY,
-    traits=Traits(indexes=True, range=_range),
+    traits=Traits(range=_range),
 )

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 from commands import as_json, invoke
+from devices import fake
 from paths import DIGITS_MODEL
 
+from tflgpu.compiler.cli.commands import listing_devices
 from tflgpu.compiler.cli.commands.listing_operators import operators_markdown
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.ops import OPS
+from tflgpu.runtime.launch.device import Unusable
 
 PROFILE = "cpu_avx2"  # For compilations whose result is not run.
 
@@ -32,6 +35,17 @@ def test_devices_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.stderr.startswith("error: there is no device; ")
     assert "/nonsense" in result.stderr and "\nmali " in result.stdout
     assert as_json("devices", code=1)["devices"] == []
+
+
+def test_a_driver_of_opencl_that_does_not_work_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Unusable("a device", "opencl", "its compiler rejects a kernel", "update it")
+    other = fake("WebGPU", "1", "gpu", target="wgsl")
+    monkeypatch.setattr("tflgpu.runtime.devices", lambda: [other])
+    for unusable, missing in (([], True), ([broken], False)):
+        monkeypatch.setattr(listing_devices, "unusable", lambda found=unusable: found)
+        result = invoke("devices")
+        assert ("there is no OpenCL device" in result.stderr) == missing
+        assert (broken.reason in result.stdout) != missing
 
 
 def test_ops_lists_the_registry() -> None:

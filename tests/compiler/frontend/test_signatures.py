@@ -1,10 +1,13 @@
 """Models with several signatures: one is chosen, and gives inputs and outputs their names."""
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
+import flatbuffers
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from commands import as_json, invoke
 from devices import Way
 from graphs.signatures import SHAPE, two_signatures
@@ -81,3 +84,28 @@ def test_commands_take_one(tmp_path: Path) -> None:
         "its signatures are far, near"
         in invoke("verify", model, "--signature", "middle", code=1).stderr
     )
+
+
+def test_one_that_names_a_tensor_twice_or_an_inner_one(tmp_path: Path) -> None:
+    """LiteRT gives a signature's outputs, whatever the subgraph lists."""
+    found = schema.ModelT.InitFromPackedBuf(two_signatures(), 0)
+    far = found.subgraphs[0]
+    far.outputs = far.outputs[1:]
+    (given,) = (each for each in found.signatureDefs[0].outputs if each.name == b"far")
+    again = copy(given)
+    again.name = b"again"
+    found.signatureDefs[0].outputs.append(again)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(found.Pack(builder), b"TFL3")
+    content = bytes(builder.Output())
+    arrays = {"left": np.full(SHAPE, 2, np.float32), "right": np.full(SHAPE, 5, np.float32)}
+    names = [info.name for info in Reference(content, signature="far").outputs]
+    folder = tflgpu.compile(content, tmp_path, device="cpu", signature="far")
+    with tflgpu.load(folder) as session:
+        results = session.run(arrays)
+    assert {name: {*array.flat} for name, array in results.items()} == {
+        "far": {3},
+        "again": {3},
+        "difference": {-3},
+    }
+    assert results.keys() == {*names}

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from agreement import assert_litert, run
 from ai_edge_litert import schema_py_generated as schema
+from cases.norms import root_mean_square
 from cases.quantized_layers import weights
 from cases.quantized_weights import TABLES_OF_WEIGHTS
 from devices import own_profile
-from graphs import Value, affine, call, known, model, quantized, x, xi
+from graphs import Value, affine, call, known, model, quantized, w, x, xi
 from graphs.signatures import Entry, signed
 
 from tflgpu.compiler import Options, build
@@ -61,6 +62,40 @@ def test_it_is_stored_once(
     assert len(build(content, apart).weights) >= 2 * stored_once(kind).start
 
 
+@pytest.mark.parametrize("device", ["nvidia", "intel_xe"])
+@pytest.mark.parametrize("kind", ["int8", "blocks of int4"])
+def test_layers_of_several_rows_have_the_order_of_one_row(kind: str, device: str) -> None:
+    """Work-items of few rows share sums, too, and some devices would multiply bytes."""
+    content = model({"y": rows_and_layer(kind, 5)[1]}).content
+    assert len(build(content, Options(device=device)).weights) in stored_once(kind)
+
+
+@pytest.mark.parametrize("device", ["cpu_avx512", "mali"])
+@pytest.mark.parametrize("beside", ["factors before", "factors after", "norm"])
+def test_what_is_beside_a_layer_stays_out_of_its_weights(beside: str, device: str) -> None:
+    """Lookups would read products of them."""
+    table = TABLES_OF_WEIGHTS["floats"](WORDS)
+    rows = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), table)
+    if beside == "factors before":
+        rows = call("MUL", rows, w(COLUMNS))
+    elif beside == "norm":
+        rows = root_mean_square(rows, (1,), w(COLUMNS), None)
+    layer = call("FULLY_CONNECTED", rows, table, None)
+    value = call("MUL", layer, w(WORDS)) if beside == "factors after" else layer
+    content = model({"y": value}).content
+    assert len(build(content, Options(device=device)).weights) in stored_once("floats")
+
+
+def test_a_table_of_lookups_alone_stays_as_it_is() -> None:
+    target = Target(profile("cpu_avx512_bytes"))
+    for table in (TABLES_OF_WEIGHTS["int8"](83), TABLES_OF_WEIGHTS["floats"](83)):
+        graph = read(model({"y": call("EMBEDDING_LOOKUP", xi(5, draw="counts"), table)}).content)
+        for each in PIPELINE[: PIPELINE.index(tie_tables)]:
+            each(graph, target)
+        assert any(op.name in ("GATHER", LOOKUP) for op in graph.ops)
+        assert tie_tables(graph, target) == []
+
+
 @pytest.mark.parametrize("device", ["cpu_avx512_bytes", "mali"])
 def test_integers_of_a_table_stay_bytes_beside_those_of_a_layer(device: str) -> None:
     table = weights((WORDS, COLUMNS), channels=False)
@@ -79,21 +114,22 @@ def stored_once(kind: str) -> range:
     return range(table, table + beside + 4096)
 
 
-def of_numbers(low: int, high: int, dtype: str = "int8") -> Value:
+def of_numbers(low: int, high: int, dtype: str = "int8", columns: int = COLUMNS) -> Value:
     """A layer of the rows of a table of whole numbers."""
-    numbers = np.random.default_rng(5).integers(low, high, (83, COLUMNS), endpoint=True)
+    numbers = np.random.default_rng(5).integers(low, high, (83, columns), endpoint=True)
     found = known(numbers.astype(dtype), affine(0.02))
     rows = quantized("EMBEDDING_LOOKUP", xi(83, draw="counts"), found, dtype=dtype, scale=0.02)
     return quantized("FULLY_CONNECTED", rows, found, None, dtype=dtype, scale=0.5)
 
 
-@pytest.mark.parametrize("device", ["cpu_avx512_bytes", "nvidia", "mali"])
-@pytest.mark.parametrize("kind", [*BITS, "few", "bytes", "without a sign"])
+@pytest.mark.parametrize("device", ["cpu_avx2_bytes", "nvidia", "mali"])
+@pytest.mark.parametrize("kind", [*BITS, "few", "few of 36 columns", "bytes", "without a sign"])
 def test_numpy_finds_the_same_rows_in_the_order_of_a_layer(kind: str, device: str) -> None:
     """Layers store small numbers in 4 bits whatever their type, and others less 128."""
     values = {
         "few": lambda: of_numbers(-7, 7),
         "bytes": lambda: of_numbers(-128, 127),
+        "few of 36 columns": lambda: of_numbers(-7, 7, columns=36),
         "without a sign": lambda: of_numbers(0, 255, "uint8"),
     }
     value = values[kind]() if kind in values else rows_and_layer(kind, 83, 83)[1]
@@ -157,11 +193,14 @@ def test_tables_and_layers_are_split_alike(tmp_path: Path, webgpu_device: str) -
     assert_litert(found, made, inputs=inputs, kernels="XNNPACK")
 
 
-@pytest.mark.parametrize("shape", [(WORDS * COLUMNS,), (WORDS // 2, 2, COLUMNS)])
-def test_tensors_of_other_shapes_stay_as_they_are(shape: Shape) -> None:
-    """A file may have a single content for them."""
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((WORDS * COLUMNS,), 0), ((WORDS // 2, 2, COLUMNS), 0), ((WORDS, COLUMNS), 1)],
+)
+def test_entries_that_are_no_rows_of_the_weights_stay_as_they_are(shape: Shape, axis: int) -> None:
+    """A file may have a single content for tensors of other shapes."""
     numbers = np.random.default_rng(6).random((WORDS, COLUMNS), np.float32)
-    entries = call("GATHER", known(numbers.reshape(shape)), xi(5, draw="counts"), axis=0)
+    entries = call("GATHER", known(numbers.reshape(shape)), xi(5, draw="counts"), axis=axis)
     values = {"entries": entries, "layer": call("FULLY_CONNECTED", x(2, COLUMNS), known(numbers))}
     content = sharing_buffers(model(values).content)
     assert read(content).ops[0].operand(0).tied

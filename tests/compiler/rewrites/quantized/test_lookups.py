@@ -37,9 +37,10 @@ def of_floats(table: Tensor) -> Graph:
     return graph
 
 
-def rows_of(lookup: Op) -> Array:
-    """The first two rows of the table of a lookup, as numpy finds them."""
-    arrays = [np.arange(2) if tensor is IDS else tensor.values for tensor in lookup.reads]
+def rows_of(lookup: Op, *indices: int) -> Array:
+    """Rows of the table of a lookup, the first two by default, as numpy finds them."""
+    ids = np.array(indices or (0, 1))
+    arrays = [ids if tensor is IDS else tensor.values for tensor in lookup.reads]
     reference = OPS[lookup.name].reference
     assert reference is not None
     return np.asarray(reference(lookup, *arrays))
@@ -61,6 +62,27 @@ def test_integers_are_kept_whatever_they_stand_for(dtype: str, operator: str, ze
     assert max(tensor.values.itemsize for tensor in lookup.reads if tensor.constant) == 1 + 3 * wide
 
 
+def test_indices_beyond_a_table_are_those_of_its_ends() -> None:
+    lookup, *_ = lowered("GATHER", quantized("table", ROWS, 0.1, 3), IDS, scale=0.1, zero=3).ops
+    ends = np.array([ROWS[0], ROWS[-1]], np.float32)
+    np.testing.assert_array_equal(rows_of(lookup, -5, len(ROWS)), ends - 3)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero", "wanted"),
+    [("int8", 3, (-131, 124)), ("uint8", 3, (-3, 252)), ("int4", 5, (-13, 2))],
+)
+def test_their_range_is_that_of_all_integers_of_the_type(
+    dtype: str, zero: int, wanted: tuple[int, int]
+) -> None:
+    table = replace(quantized("table", np.abs(ROWS[:1]).tolist(), 0.1, zero), dtype=dtype)
+    lookup, *_ = lowered("GATHER", table, IDS, scale=0.1, zero=zero, dtype=dtype).ops
+    found = OPS[lookup.name].traits.range
+    assert found is not None and found(lookup, (None, None)) == wanted
+    lookup.attrs["bits"] = 32
+    assert found(lookup, (None, None)) is None, "of floats"
+
+
 def test_floats_are_products_of_the_rows_alone() -> None:
     lookup, product = of_floats(quantized("table", ROWS, 0.1)).ops
     assert (lookup.name, lookup.attrs["bits"], product.name) == ("tflgpu.lookup", 8, "MUL")
@@ -71,6 +93,11 @@ def test_numbers_of_four_bits_share_bytes() -> None:
     lookup, _ = of_floats(packed([[-8, 7], [1, 0], [-1, 2]])).ops
     assert lookup.constant(1).tolist() == [[0xF0], [0x89], [0xA7]]
     assert rows_of(lookup).tolist() == [[-8, 7], [1, 0]]
+
+
+def test_the_last_of_an_odd_number_has_a_byte_of_its_own() -> None:
+    lookup, _ = of_floats(packed([[1, -2, 3]])).ops
+    assert rows_of(lookup, 0).tolist() == [[1, -2, 3]]
 
 
 def test_blocks_are_multiplied_by_the_scales_of_the_rows_alone() -> None:
