@@ -66,5 +66,5 @@ def devices() -> None:
     Answer({"devices": devices, "profiles": known}, (usable, others, known)).print()
     if not found:
         raise Failure("\n".join(map(str, broken)) or f"there is no device; {advice()}")
-    if not any(each.target == "opencl" for each in (*found, *broken)):
+    if "opencl" not in {info.target for info in found} | {each.target for each in broken}:
         warn(f"there is no OpenCL device; {advice()}")
