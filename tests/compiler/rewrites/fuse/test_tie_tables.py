@@ -75,11 +75,11 @@ def test_layers_of_several_rows_have_the_order_of_one_row(kind: str, device: str
 def test_what_is_beside_a_layer_stays_out_of_its_weights(beside: str, device: str) -> None:
     """Lookups would read products of them."""
     table = TABLES_OF_WEIGHTS["floats"](WORDS)
-    rows = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), table)
+    rows: Value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), table)
     if beside == "factors before":
         rows = call("MUL", rows, w(COLUMNS))
     elif beside == "norm":
-        rows = root_mean_square(rows, (1,), w(COLUMNS), None)
+        rows = root_mean_square(rows, (1,), w(COLUMNS), w(COLUMNS))
     layer = call("FULLY_CONNECTED", rows, table, None)
     value = call("MUL", layer, w(WORDS)) if beside == "factors after" else layer
     content = model({"y": value}).content

@@ -79,7 +79,7 @@ def test_their_range_is_that_of_all_integers_of_the_type(
     lookup, *_ = lowered("GATHER", table, IDS, scale=0.1, zero=zero, dtype=dtype).ops
     found = OPS[lookup.name].traits.range
     assert found is not None and found(lookup, (None, None)) == wanted
-    lookup.attrs["bits"] = 32
+    lookup.attrs = {**lookup.attrs, "bits": 32}
     assert found(lookup, (None, None)) is None, "of floats"
 
 
