@@ -215,13 +215,11 @@ def _reference_of_blocks(op: Op, x: Array, weights: Array, scales: Array) -> Arr
 define(
     OF_BLOCKS,
     infer,
-    (
-        TiledImplementation("conv_bytes", _build_bytes, _bytes),
-        TiledImplementation("conv_bytes_from_linear", _build_bytes, _rows_of_bytes, reads=LINEAR),
-        Implementation("split_sums", build_split, of_a_vector),
-        Implementation("split_sums_from_linear", build_split, of_a_vector, reads=LINEAR),
-        TiledImplementation("conv_1x1", build, in_rows),
-        TiledImplementation("conv_1x1_from_linear", build, in_rows, reads=LINEAR),
+    # In single precision, with which scales multiply; conv_shared takes none.
+    tuple(
+        replace(each, half_arithmetic=False)
+        for each in IMPLEMENTATIONS
+        if each.name != "conv_shared"
     ),
     _reference_of_blocks,
 )

@@ -136,6 +136,13 @@ def _step(here: Decomposition, tensor: Tensor, axis: int, walk: Along, first: in
     return here.add("STRIDED_SLICE", tensor, *edges)
 
 
+def along_axes(letters: str, walks: Sequence[Along]) -> dict[str, Any]:
+    """The attributes of a window's steps along axes, which have these letters."""
+    named = list(zip(letters, walks, strict=True))
+    strides = {f"stride_{letter}": walk.stride for letter, walk in named}
+    return strides | {f"dilation_{letter}_factor": walk.dilation for letter, walk in named}
+
+
 def total(here: Decomposition, parts: Iterable[Tensor], bias: Tensor | None = None) -> Tensor:
     """The sum of the parts, each added before the next one is computed, and of a bias."""
     terms = parts if bias is None else chain(parts, (bias,))

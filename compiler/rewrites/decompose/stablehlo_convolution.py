@@ -9,14 +9,13 @@ y = CONV_2D(x[:, 0:5], w[:, 0]) + CONV_2D(x[:, 1:6], w[:, 1]) + ...
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ...ir import Tensor
 from ...ops.base.window import Along
 from ...ops.decomposed.stablehlo_convolution import Convolution, convolution
-from .convolution import steps, total
+from .convolution import along_axes, steps, total
 from .decomposition import Decomposition, decomposes
 from .dilate import cropped, padded, spread, surround
 
@@ -93,7 +92,7 @@ def _of_images(
 def _images(
     here: Decomposition, image: Tensor, weights: Tensor, along: Sequence[Along], groups: int
 ) -> Tensor:
-    options = {"padding": tuple(map(_pads, along)), **_options("hw", along)}
+    options = {"padding": tuple(map(_pads, along)), **along_axes("hw", along)}
     if groups == 1 or weights.shape[3] > 1:
         return here.add("CONV_2D", image, weights, None, **options)
     weights = here.transpose(weights, (3, 1, 2, 0))
@@ -101,16 +100,10 @@ def _images(
     return here.add("DEPTHWISE_CONV_2D", image, weights, None, depth_multiplier=times, **options)
 
 
-def _options(letters: str, along: Sequence[Along]) -> dict[str, Any]:
-    named = list(zip(letters, along, strict=True))
-    strides = {f"stride_{letter}": each.stride for letter, each in named}
-    return strides | {f"dilation_{letter}_factor": each.dilation for letter, each in named}
-
-
 def _of_volumes(
     here: Decomposition, volume: Tensor, weights: Tensor, along: Sequence[Along]
 ) -> Tensor:
-    options = {"padding": tuple(map(_pads, along)), **_options("dhw", along)}
+    options = {"padding": tuple(map(_pads, along)), **along_axes("dhw", along)}
     weights = here.transpose(weights, (1, 2, 3, 4, 0))
     return here.add("CONV_3D", volume, weights, None, **options)
 

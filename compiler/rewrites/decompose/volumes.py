@@ -16,14 +16,12 @@ Depths of the result that are as many apart as the stride take the same steps of
 depths of the input that lie side by side. Where images do not compute the same, volumes are spread.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ...ir import Tensor
 from ...ops.base.window import Along
 from ...ops.decomposed.conv_3d import Transposed, transposed, walks
-from .convolution import bias_apart, steps
+from .convolution import along_axes, bias_apart, steps
 from .decomposition import Decomposition, decomposes
 from .dilate import spread, surround
 
@@ -68,9 +66,7 @@ def _by_images(here: Decomposition, depth: Along, rows: Along, columns: Along) -
 def _convolution(
     here: Decomposition, image: Tensor, weights: Tensor, rows: Along, columns: Along
 ) -> Tensor:
-    options: dict[str, Any] = {"padding": (rows.around, columns.around)}
-    for letter, walk in (("h", rows), ("w", columns)):
-        options |= {f"stride_{letter}": walk.stride, f"dilation_{letter}_factor": walk.dilation}
+    options = {"padding": (rows.around, columns.around), **along_axes("hw", (rows, columns))}
     given = here.op.attrs.get("fused_activation_function")
     activation = {} if given is None else {"fused_activation_function": given}
     return here.add("CONV_2D", image, weights, here.op.input(2), **options, **activation)
