@@ -45,13 +45,22 @@ def _in_its_names(graph: Graph, signature: str, arrays: Mapping[str, Array]) -> 
 
 
 def litert_outputs(
-    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
+    model: Model,
+    signature: str,
+    arrays: Mapping[str, Array],
+    kernels: KernelSet = "XNNPACK",
+    seed: int | None = None,
 ) -> Mapping[str, Output]:
     """LiteRT's outputs, by the compiler's names for them; a signature may omit some (ModelError).
 
-    What the model keeps starts with zeros.
+    What the model keeps starts with zeros. With a `seed` they are those of a copy with other last
+    bits.
     """
     graph = _read(model, signature, arrays)
+    if seed is not None:
+        moved = other_last_bits(graph, _with_state(graph, arrays), seed)
+        found = run_apart(_written(graph), moved, kernels=kernels)
+        return dict(zip(graph.output_names, found, strict=True))
     found = run_apart(model, _in_its_names(graph, signature, arrays), signature, kernels)
     if not signature:
         return dict(zip(graph.output_names, found, strict=True))
@@ -106,27 +115,38 @@ UNPACKING = ("DENSIFY", "DEQUANTIZE")
 
 
 def every_tensor(
-    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
+    model: Model,
+    signature: str,
+    arrays: Mapping[str, Array],
+    kernels: KernelSet = "XNNPACK",
+    seed: int | None = None,
 ) -> Mapping[str, Output]:
     """The operators' results on these inputs, by tensor name; of a signature, or "" for the model.
 
     Names that several tensors have are left out, and so are the constants that XNNPACK unpacks.
-    ModelError if LiteRT cannot run the copy.
+    With a `seed` they are those of a copy with other last bits. ModelError if LiteRT cannot run the
+    copy.
     """
     graph = _read(model, signature, arrays)
     whole = _with_state(graph, arrays)
+    if seed is not None:
+        whole = other_last_bits(graph, whole, seed)
     results = dict.fromkeys(tensor for op in graph.ops for tensor in op.outputs)
     unpacked = _unpacked(graph) if kernels == "XNNPACK" else set()
     graph.outputs = [t for t in results if t.dtype not in HIDDEN and t not in unpacked]
     graph.output_names = [tensor.name for tensor in graph.outputs]
-    try:
-        copy = write(graph)
-    except PassError as error:
-        raise ModelError(f"the tensors of this model cannot be compared: {error}") from error
-    found = run_apart(copy, whole, kernels=kernels)
+    found = run_apart(_written(graph), whole, kernels=kernels)
     times = Counter(graph.output_names)
     named = zip(graph.output_names, found, strict=True)
     return {name: pair for name, pair in named if times[name] == 1}
+
+
+def _written(graph: Graph) -> bytes:
+    """A copy of a model; ModelError if it cannot be written."""
+    try:
+        return write(graph)
+    except PassError as error:
+        raise ModelError(f"LiteRT cannot run a copy of this model: {error}") from error
 
 
 def _unpacked(graph: Graph) -> set[Tensor]:
@@ -142,34 +162,26 @@ def _unpacked(graph: Graph) -> set[Tensor]:
 EXACT_BITS = 12
 
 
-def with_other_last_bits(
-    model: Model, signature: str, arrays: Mapping[str, Array], seed: int
-) -> tuple[bytes, str, dict[str, Array]]:
-    """A copy of a model, or of a signature of it, with other last bits; no signature; its inputs.
+def other_last_bits(graph: Graph, arrays: Mapping[str, Array], seed: int) -> dict[str, Array]:
+    """Give the numbers of a graph other last bits, and those of the arrays for its inputs, which
+    are returned.
 
     The bits are those of float32 inputs and constants, unless they are only quantized, and of the
-    scales of quantized constants that operators of floats read. ModelError if the model cannot be
-    written.
+    scales of quantized constants that operators of floats read.
     """
     chance = np.random.default_rng(seed)
-    graph = _read(model, signature, arrays)
-    whole = _with_state(graph, arrays)
     parts = (graph, *graph.subgraphs.values())
     ops = [op for part in parts for op in part.ops if op.name != "QUANTIZE"]
     readers = {tensor: op for op in ops for tensor in op.reads}
     for tensor, op in readers.items():
         if tensor.data is not None:
             _nudge(tensor, chance, any(each.dtype == "float32" for each in op.outputs))
-    try:
-        copy = write(graph)
-    except PassError as error:
-        raise ModelError(f"this model cannot be written: {error}") from error
     named = zip(graph.input_names, graph.inputs, strict=True)
     kept = {name for name, tensor in named if tensor not in readers}
-    moved = {
-        name: array if name in kept else _neighbours(array, chance) for name, array in whole.items()
+    return {
+        name: array if name in kept else _neighbours(array, chance)
+        for name, array in arrays.items()
     }
-    return copy, "", moved
 
 
 def _nudge(tensor: Tensor, chance: np.random.Generator, scale: bool) -> None:

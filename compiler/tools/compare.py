@@ -12,7 +12,7 @@ from ..emit.tensors import inputs
 from ..events import describe
 from ..frontend.model_file import Model
 from ..ir import Array, Graph
-from ..litert.variations import every_tensor, kept_outputs, litert_outputs, with_other_last_bits
+from ..litert.variations import every_tensor, kept_outputs, litert_outputs
 from ..options import Options
 from ..resized_model import fitted_model, read_resized
 from ..rewrites.keep_state import keep_state
@@ -57,9 +57,7 @@ class Litert:
 
     def _answers(self, compute: Callable[..., Asked]) -> Answers:
         asked = (*self._whole, self.arrays)
-        return Answers(
-            partial(compute, *asked), lambda seed: compute(*with_other_last_bits(*asked, seed))
-        )
+        return Answers(partial(compute, *asked), lambda seed: compute(*asked, seed=seed))
 
 
 def verify(

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import ModelError, Options, pipeline
-from tflgpu.compiler.frontend.model_file import Model
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.child import Output
 from tflgpu.compiler.litert.variations import every_tensor, litert_outputs
@@ -21,7 +20,6 @@ from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.compare import verify
 from tflgpu.compiler.tools.comparison import compare
 from tflgpu.runtime import TensorInfo
-from tflgpu.runtime.litert.module import KernelSet
 
 TRUE = np.ones((2, 3), np.bool_)
 
@@ -180,16 +178,16 @@ def test_another_input_shape(opencl_device: str) -> None:
     assert shapes == {"a": (1, 3, 11, 7), "b": (1, 3, 11, 7)}
 
 
-def bent(*arguments: Any) -> dict[str, Output]:
+def bent(*arguments: Any, seed: int | None = None) -> dict[str, Output]:
     """LiteRT with an error in its outputs."""
-    found = litert_outputs(*arguments)
+    found = litert_outputs(*arguments, seed=seed)
     return {name: (info, value + np.float32(0.01)) for name, (info, value) in found.items()}
 
 
 def bent_from_the_first_pooling(
-    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
+    *arguments: Any, seed: int | None = None
 ) -> Mapping[str, tuple[TensorInfo, Array]]:
-    every = every_tensor(model, signature, arrays, kernels)
+    every = every_tensor(*arguments, seed=seed)
     exact = ("first", "depthwise_1", "residual")
     return {
         name: (info, value if name in exact else value + np.float32(0.01))

@@ -137,10 +137,14 @@ def test_verify_says_whose_result_it_is(
     opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defective(
-        model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet = "XNNPACK"
+        model: Model,
+        signature: str,
+        arrays: Mapping[str, Array],
+        kernels: KernelSet = "XNNPACK",
+        seed: int | None = None,
     ) -> dict[str, Output]:
         defect = 2 if kernels == "XNNPACK" else 1
-        found = litert_outputs(model, signature, arrays, kernels)
+        found = litert_outputs(model, signature, arrays, kernels, seed)
         return {name: (info, defect * value) for name, (info, value) in found.items()}
 
     monkeypatch.setattr(verification, "litert_outputs", defective)
