@@ -27,7 +27,6 @@ class Comparison:
     # Label of the dispatch that computes it, or the operator that is folded, if all tensors are
     # compared.
     label: str = ""
-    rms_error: float = inf  # Root of the mean squared difference.
 
     # LiteRT's kernels that it is compared with: those whose result is nearest.
     kernels: str = "XNNPACK"
@@ -102,11 +101,7 @@ def compare(
     outliers = float(np.mean(error > 1)) if error.size and tolerance == QUANTA else 0.0
     problem = f"differs by more than one step in {outliers:.1%} of its elements"
     return Comparison(
-        name,
-        float(error.max(initial=0.0)),
-        tolerance,
-        problem if outliers > OUTLIERS else "",
-        rms_error=float(np.sqrt(np.square(error).mean())) if error.size else 0.0,
+        name, float(error.max(initial=0.0)), tolerance, problem if outliers > OUTLIERS else ""
     )
 
 

@@ -39,10 +39,6 @@ class Result:
     label: str = ""  # As `Comparison.label`.
 
 
-# How many times as far as LiteRT's results from one another a single element may be from theirs, if
-# all elements together are not: which element a rounding moves most is chance.
-STRAY = 2
-
 COPIES = 4  # Copies of a model with other last bits that LiteRT runs.
 
 
@@ -124,10 +120,8 @@ def _nearest(result: Result, expected: Asked, precision: str) -> Comparison:
 def _within_spread(found: Comparison, theirs: Sequence[Output], precision: str) -> Comparison:
     """The same comparison, but right if LiteRT's results differ as much from one another.
 
-    They do by the largest difference; or by the root of the mean squared one, if the largest is not
-    beyond `STRAY` times theirs. Floats may also be rounded otherwise, as anywhere. Those that only
-    some of its results are finite at, as where numbers grow beyond measure, say nothing of how far
-    these are apart.
+    Floats may also be rounded otherwise, as anywhere. Those that only some of its results are
+    finite at, as where numbers grow beyond measure, say nothing of how far these are apart.
     """
     if found.ok or not isfinite(found.max_error):
         return found
@@ -136,14 +130,10 @@ def _within_spread(found: Comparison, theirs: Sequence[Output], precision: str) 
         compare(found.name, *_both_finite(first, second), precision, info.scale)
         for (_, first), (info, second) in combinations(theirs, 2)
     ]
-    apart = [item for item in apart if isfinite(item.max_error)]
-    spread = max((item.max_error for item in apart), default=0.0)
-    stray = found.max_error > spread + rounding
-    if stray and not any(found.rms_error <= item.rms_error for item in apart):
+    spread = max((item.max_error for item in apart if isfinite(item.max_error)), default=0.0)
+    if found.max_error > spread + rounding:
         return found
-    allowed = max(found.tolerance, spread * (STRAY if stray else 1) + rounding)
-    if found.max_error > allowed:
-        return found
+    allowed = max(found.tolerance, spread + rounding)
     return replace(found, problem="", tolerance=allowed, spread=spread)
 
 

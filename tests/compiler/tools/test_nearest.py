@@ -94,26 +94,6 @@ def test_spread_is_that_of_elements_which_are_finite_in_both() -> None:
         assert (found.ok, found.spread) == (ok, 1 if ok else 0)
 
 
-@pytest.mark.parametrize(
-    ("farthest", "others", "ok"),
-    [(1.5, 0.0, True), (2.5, 0.0, False), (1.5, 1.0, False)],
-    ids=["one element", "one element too far", "all elements"],
-)
-def test_one_element_may_be_farther_than_theirs(farthest: float, others: float, ok: bool) -> None:
-    theirs = {"XNNPACK": np.zeros(9), "built-in": np.array([0, 1] * 4 + [0]), "reference": None}
-
-    def ask(kernels: KernelSet) -> Asked:
-        found = theirs[kernels]
-        if found is None:
-            raise ModelError("no such kernel")
-        return {"y": (INFO, found.astype(np.float32))}
-
-    ours = np.array([farthest, *[-others] * 8], np.float32)
-    (found,) = against_litert([Result("y", ours)], Answers(ask, lambda number: {}), "f32")
-    assert (found.ok, found.max_error, found.spread) == (ok, farthest, 1 if ok else 0)
-    assert found.tolerance == pytest.approx(2 + 1e-4 if ok else 1e-4)
-
-
 @pytest.mark.parametrize("ours", [2.0, np.nan])
 def test_a_result_beyond_all_of_them_is_wrong(ours: float) -> None:
     found, _ = compared(ours, XNNPACK=0.75, built_in=0.25, reference=np.inf)
