@@ -219,7 +219,11 @@ class Expression:
             dividend, divisor = self.operands
             if divisor.value and other.value and divisor.value % other.value == 0:
                 return dividend % other
-        return Number(0) if other.value == 1 else Operation("%", self, other)
+        if other.value and not as_written(self):
+            terms, constant = _terms(self)
+            if not any(factor % other.value for _, factor in terms):
+                return Number(constant % other.value)
+        return Operation("%", self, other)
 
     def __lt__(self, other: Operand) -> Expression:
         return _compared("<", self, other)
