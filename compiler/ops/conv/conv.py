@@ -61,9 +61,12 @@ def infer(op: Op) -> list[Shape]:
 def _pointwise(op: Op, target: Target) -> str | None:
     if not window(op).pointwise:
         return "the window is not 1x1"
-    if groups(op) != 1:
-        return "the channels are split into groups"
-    return constant_weights(op, target) or wide_sums(op)
+    return _in_groups(op) or constant_weights(op, target) or wide_sums(op)
+
+
+def _in_groups(op: Op) -> str | None:
+    """Why kernels that read all channels cannot compute a convolution; None if it has one group."""
+    return "the channels are split into groups" if groups(op) != 1 else None
 
 
 def _aligned(op: Op, target: Target) -> str | None:
@@ -83,9 +86,7 @@ def _ungated(op: Op, target: Target) -> str | None:
 
 
 def _few_outputs(op: Op, target: Target) -> str | None:
-    if groups(op) != 1:
-        return "the channels are split into groups"
-    return conv_thin.unsuited(op, window(op), target) or _ungated(op, target)
+    return _in_groups(op) or conv_thin.unsuited(op, window(op), target) or _ungated(op, target)
 
 
 def _flat(op: Op) -> bool:
@@ -137,14 +138,11 @@ def _build_pointwise(op: Op, target: Target, wanted: TileShape | None) -> Launch
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:
-    if groups(op) != 1:
-        return "the channels are split into groups"
     many = prod(op.output.shape[:3]) * target.lanes > target.device.work_items
     if many and _few_outputs(op, target) is None:
         return "its output channels would leave most lanes idle, as conv_thin does not"
-    if reason := constant_weights(op, target) or wide_sums(op):
-        return reason
-    return shared_sums.unsuited(op, target)
+    reason = _in_groups(op) or constant_weights(op, target) or wide_sums(op)
+    return reason or shared_sums.unsuited(op, target)
 
 
 def _build_window(op: Op, target: Target, wanted: TileShape | None) -> Launch:
@@ -215,9 +213,7 @@ def _build_split(op: Op, target: Target) -> Launch:
 
 
 def _winograd(op: Op, target: Target) -> str | None:
-    if groups(op) != 1:
-        return "the channels are split into groups"
-    reason = _ungated(op, target) or winograd.unsuited(op, window(op), target)
+    reason = _in_groups(op) or _ungated(op, target) or winograd.unsuited(op, window(op), target)
     return reason or winograd.separate_steps(op, target)
 
 
