@@ -201,9 +201,7 @@ class CompiledModel:
         """
         index = _nth(list(self._at(signature_index)[1].inputs.values()), input_index)
         shape = tuple(int(size) for size in dims)
-        subgraph = self._subgraph(signature_index)
-        if shape != tuple(subgraph.details(index)["shape"].tolist()):
-            subgraph.resize(index, shape, strict)
+        self._subgraph(signature_index).resize(index, shape, strict)
 
     def resize_input_tensor_by_name(
         self, signature_key: str, input_name: str, dims: Sequence[int], strict: bool = True

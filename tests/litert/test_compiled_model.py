@@ -9,8 +9,10 @@ import pytest
 from devices import opencl_devices, unavailable
 from graphs import model
 from graphs.interfaces import EXPRESSIONS, batches
-from graphs.signatures import two_signatures
+from graphs.operators import file_of
+from graphs.signatures import SHAPE, two_signatures
 
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.litert import (
     CompiledModel,
     CpuOptions,
@@ -97,6 +99,13 @@ def test_what_does_not_fit(make: Any) -> None:
                 action(*arguments)
 
 
+def test_an_input_of_one_signature_is_resized(make: Any) -> None:
+    compiled, shape = make(two_signatures()), [2, 5, 7, 3]
+    compiled.resize_input_tensor_by_name("near", "left", shape, strict=False)
+    for key, found in (("near", shape), ("far", list(SHAPE))):
+        assert compiled.get_input_tensor_details(key)["left"]["shape"] == found
+
+
 def test_what_cannot_be_opened(tmp_path: Path) -> None:
     for kind in (CompiledModel, litert.CompiledModel):
         with pytest.raises(RuntimeError):
@@ -146,9 +155,19 @@ def test_what_a_buffer_refuses() -> None:
 
 def test_what_has_no_such_number(make: Any) -> None:
     model = make(REGRESSION)
-    with pytest.raises(RuntimeError, match="there is no number 7"):
-        model.get_input_buffer_requirements(7)
+    with pytest.raises(RuntimeError, match="the model has no signature 1"):
+        model.get_signature_by_index(1)
+    with pytest.raises(RuntimeError, match="there is no number 1 among 1"):
+        model.get_input_buffer_requirements(1)
     with pytest.raises(RuntimeError, match="there is no number -1"):
         model.get_output_buffer_requirements(-1)
     with pytest.raises(RuntimeError, match="there is no number 5"):
         model.resize_input_tensor(5, [1])
+
+
+def test_strings_have_no_buffers(make: Any) -> None:
+    text, column = Tensor("text", (3,), "string"), Tensor("column", (3, 1), "string")
+    compiled = make(file_of(Op("RESHAPE", (text,), (column,), {"new_shape": (3, 1)})))
+    for create in (compiled.create_input_buffers, compiled.create_output_buffers):
+        with pytest.raises(RuntimeError, match="holds strings, which a TensorBuffer cannot"):
+            create(0)
