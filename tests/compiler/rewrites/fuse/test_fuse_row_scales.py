@@ -8,7 +8,9 @@ from graphs import Value, call, w, x
 from rewriting import assert_declines, operators, rewritten
 
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Tensor
 from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.ops.reduce.quantized_rows import too_short
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
 from tflgpu.compiler.rewrites.fuse.fuse_row_scales import fuse_row_scales
 from tflgpu.compiler.rewrites.layout.eliminate_common_subexpressions import (
@@ -81,5 +83,8 @@ def test_work_items_of_a_gpu_compute_integers_of_a_row_together() -> None:
     op = graph.ops[0]
     assert [step.name for step in op.core] == ["tflgpu.row_scales", "tflgpu.round_rows"]
     sliced, *_ = OPS[op.name].implementations
-    (launch,) = sliced.launches(op, Target(profile("gpu")))
+    target = Target(profile("gpu"))
+    (launch,) = sliced.launches(op, target)
     assert (launch.grid, launch.group) == ((128, 5, 1), (128, 1, 1))
+    assert too_short(Tensor("x", (1, 1, 5, 576)), target) is None
+    assert too_short(Tensor("x", (1, 1, 1, 5, 576)), target) == "rank 5 is above 4"
