@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from graphs.operators import graph_of
-from quantized_operators import lowered, quantized
+from quantized_operators import computed_at_run_time, lowered, quantized
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
@@ -95,11 +95,6 @@ def test_numbers_of_four_bits_share_bytes() -> None:
     assert rows_of(lookup).tolist() == [[-8, 7], [1, 0]]
 
 
-def test_the_last_of_an_odd_number_has_a_byte_of_its_own() -> None:
-    lookup, _ = of_floats(packed([[1, -2, 3]])).ops
-    assert rows_of(lookup, 0).tolist() == [[1, -2, 3]]
-
-
 def test_blocks_are_multiplied_by_the_scales_of_the_rows_alone() -> None:
     lookup, gather, _, _, product, _ = of_floats(in_blocks(2)).ops
     assert (lookup.attrs["bits"], gather.name, product.name) == (4, "GATHER", "MUL")
@@ -126,6 +121,49 @@ def test_what_litert_reads_wrongly_is_refused(table: Tensor, reason: str) -> Non
 def test_a_single_row_of_an_odd_number_is_read_right() -> None:
     lookup, _ = of_floats(packed(ROWS_OF_FOUR_BITS[:1])).ops
     assert lookup.name == "tflgpu.lookup"
+    assert rows_of(lookup, 0).tolist() == ROWS_OF_FOUR_BITS[:1]
+
+
+def test_scales_may_lie_along_columns() -> None:
+    _, product = of_floats(quantized("table", ROWS, (0.1, 0.2, 0.3), axis=1)).ops
+    np.testing.assert_array_equal(product.constant(1), np.array([0.1, 0.2, 0.3], np.float32))
+
+
+def test_tables_without_elements_or_of_two_bits() -> None:
+    empty = lowered("GATHER", quantized("table", np.zeros((3, 0))), IDS).ops[0]
+    assert empty.name == "GATHER" and empty.output.shape == (5, 0)
+    table = replace(quantized("table", [[-2, 1, 0, -1]], 0.1), dtype="int2")
+    lookup, _ = of_floats(table).ops
+    assert lookup.operand(1).values.dtype == np.int8
+    assert rows_of(lookup, 0).tolist() == [[-2, 1, 0, -1]]
+
+
+@pytest.mark.parametrize(("zero", "tied"), [(0, True), (3, False)])
+def test_layers_have_only_tables_without_a_zero_point_in_the_same_form(
+    zero: int, tied: bool
+) -> None:
+    table = replace(quantized("table", ROWS, 0.1, zero), tied=True)
+    lookup, *_ = lowered("GATHER", table, IDS, scale=0.1, zero=zero).ops
+    assert lookup.operand(1).tied == tied
+
+
+def test_rows_of_a_table_that_is_computed() -> None:
+    table = computed_at_run_time(quantized("table", ROWS, 0.1))
+    assert "tflgpu.lookup" not in [op.name for op in lowered("EMBEDDING_LOOKUP", IDS, table).ops]
+    with pytest.raises(UnsupportedError, match="its table is computed while the model runs"):
+        of_floats(table)
+    for operator in ("EMBEDDING_LOOKUP", "GATHER"):
+        halves = replace(computed_at_run_time(packed([[1, 2], [3, 4]])), dtype="int4")
+        operands = (IDS, halves) if operator == "EMBEDDING_LOOKUP" else (halves, IDS)
+        with pytest.raises(UnsupportedError):
+            lowered(operator, *operands, scale=0.1, dtype="int4")
+
+
+def test_rows_of_four_bits_that_litert_copies_wrongly() -> None:
+    with pytest.raises(UnsupportedError, match="LiteRT misplaces rows that are no whole bytes"):
+        lowered("GATHER", packed(ROWS_OF_FOUR_BITS), IDS, scale=0.1, dtype="int4")
+    with pytest.raises(UnsupportedError, match="its operand and its result have unlike zero point"):
+        lowered("GATHER", packed([[1, 2], [3, 4]]), IDS, scale=0.1, zero=1, dtype="int4")
 
 
 @pytest.mark.parametrize(
@@ -136,12 +174,14 @@ def test_a_single_row_of_an_odd_number_is_read_right() -> None:
         (packed(ROWS_OF_FOUR_BITS), "int8"),
         (quantized("table", ROWS, 0.1), "int4"),
         (quantized("table", ROWS, 0.1), "int32"),
+        (replace(quantized("table", [[1, 0, 1, 1]], 0.1), dtype="int2"), "int2"),
     ],
 )
 def test_bytes_are_not_copied_to_another_type(table: Tensor, result: str) -> None:
     copied = f"table table is {table.dtype}, whose bytes LiteRT copies to a result of {result}"
-    with pytest.raises(UnsupportedError, match=f"operator 0 EMBEDDING_LOOKUP: {copied}$"):
+    with pytest.raises(UnsupportedError, match=f"operator 0 EMBEDDING_LOOKUP: {copied}$") as caught:
         lowered("EMBEDDING_LOOKUP", IDS, table, dtype=result)
+    assert caught.value.findings[0].unsafe, "nor does LiteRT run it"
 
 
 def test_rows_of_four_bits_with_any_zero_point_stay_packed() -> None:
