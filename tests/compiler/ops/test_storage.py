@@ -43,7 +43,8 @@ def test_of_an_odd_number_of_slices_the_last_has_bytes_of_its_own() -> None:
 
 def test_floats_are_halves_where_the_precision_says_so() -> None:
     floats = constant("t", np.array([0.1, 2, 3], np.float32))
-    for precision, dtype in (("f32", np.float32), ("f16", np.float16)):
+    dtypes: dict[Precision, str] = {"f32": "float32", "f16": "float16"}
+    for precision, dtype in dtypes.items():
         rows = stored_array(floats, LINEAR, target(precision))
         assert rows.dtype == dtype
         np.testing.assert_array_equal(rows, floats.values.astype(dtype))

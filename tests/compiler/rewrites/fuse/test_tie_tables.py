@@ -12,7 +12,7 @@ from cases.norms import root_mean_square
 from cases.quantized_layers import weights
 from cases.quantized_weights import TABLES_OF_WEIGHTS
 from devices import own_profile
-from graphs import Value, affine, call, known, model, quantized, w, x, xi
+from graphs import Value, affine, call, known, model, quantized, typed, w, x, xi
 from graphs.signatures import Entry, signed
 
 from tflgpu.compiler import Options, build
@@ -140,6 +140,8 @@ def test_numpy_finds_the_same_rows_in_the_order_of_a_layer(kind: str, device: st
     assert [event.reason for event in tie_tables(graph, Target(profile(device)))] == [None]
     np.testing.assert_array_equal(looked_up(graph), before)
     assert len(np.unique(before)) > 10
+    (lookup,) = (op for op in graph.ops if op.name == LOOKUP)
+    assert lookup.attrs["bits"] != 4 or lookup.operand(1).values.dtype == np.uint8
 
 
 def looked_up(graph: Graph) -> Array:
@@ -191,17 +193,28 @@ def test_tables_and_layers_are_split_alike(tmp_path: Path, webgpu_device: str) -
     inputs = dict.fromkeys(made.inputs, ids)
     found = run(compiled, webgpu_device, tmp_path, inputs)
     assert_litert(found, made, inputs=inputs, kernels="XNNPACK")
+    checks = (check for check in compiled.plan.index_checks if check.tensor in made.inputs)
+    assert {check.limits for check in checks} == {(words,)}
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis"),
-    [((WORDS * COLUMNS,), 0), ((WORDS // 2, 2, COLUMNS), 0), ((WORDS, COLUMNS), 1)],
+    ("shape", "dtype", "axis"),
+    [
+        ((WORDS * COLUMNS,), "float32", 0),
+        ((WORDS // 2, 2, COLUMNS), "float32", 0),
+        ((WORDS, COLUMNS), "float32", 1),
+        ((WORDS, COLUMNS), "int32", 0),
+    ],
 )
-def test_entries_that_are_no_rows_of_the_weights_stay_as_they_are(shape: Shape, axis: int) -> None:
-    """A file may have a single content for tensors of other shapes."""
+def test_entries_that_are_no_rows_of_the_weights_stay_as_they_are(
+    shape: Shape, dtype: str, axis: int
+) -> None:
+    """A file may have a single content for tensors of other shapes and types."""
     numbers = np.random.default_rng(6).random((WORDS, COLUMNS), np.float32)
-    entries = call("GATHER", known(numbers.reshape(shape)), xi(5, draw="counts"), axis=axis)
-    values = {"entries": entries, "layer": call("FULLY_CONNECTED", x(2, COLUMNS), known(numbers))}
+    table = known(numbers.reshape(shape).view(dtype))
+    entries = typed(dtype, "GATHER", table, xi(5, draw="counts"), axis=axis)
+    layer = call("FULLY_CONNECTED", x(2, COLUMNS), known(numbers))
+    values: dict[str, Value] = {"entries": entries, "layer": layer}
     content = sharing_buffers(model(values).content)
     assert read(content).ops[0].operand(0).tied
     plan = build(content, Options(device="mali", fallback="none")).plan
