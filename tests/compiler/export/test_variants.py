@@ -1,5 +1,6 @@
 """Several variants of a model in one program, which picks the one that suits its device."""
 
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from exporting import Demo, Found, build, content
-from graphs import parsed
+from graphs import call, model, parsed, x
 from paths import DIGITS_MODEL
 
 import tflgpu
@@ -16,6 +17,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices.attached import profile_for
 from tflgpu.compiler.errors import OptionError
 from tflgpu.compiler.export import export
+from tflgpu.compiler.export.variants import schedule_table
 from tflgpu.compiler.export.weights import join_weights
 from tflgpu.runtime.cache.variant import Variant, read_variant
 from tflgpu.runtime.plan.records import Region
@@ -46,6 +48,22 @@ def variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Variant
         return read_variant(pipeline.write(pipeline.build(DIGITS_MODEL, options), cache))
 
     return compiled
+
+
+def test_a_model_that_launches_nothing_has_no_empty_arrays(tmp_path: Path) -> None:
+    """C has none."""
+    options = Options(device="gpu", fallback="none")
+    compiled = pipeline.build(model({"y": call("RELU", x(0, 3))}).content, options)
+    variant = read_variant(pipeline.write(compiled, tmp_path))
+    (schedule,) = variant.plan.schedules
+    text = schedule_table(variant, schedule, "alone")
+    rows = re.findall(r"alone_(\w+)\[\] = {\s*(.*?),?\s*};", text, re.DOTALL)
+    assert dict(rows) == {
+        "source": '""',
+        "kernels": "{NULL, 0, 0}",
+        "steps": "{0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0}",
+        "arguments": "{0, 1, 0, 0, 0, 0}",
+    }
 
 
 def asked(folder: Path, variants: Sequence[Variant], found: Found) -> tuple[int, str]:

@@ -10,12 +10,14 @@ from agreement import assert_litert
 from cases.convolutions import window
 from devices import own_profile
 from graphs import Value, call, known, model, number, w, x, xi
+from graphs.operators import graph_of
 from rewriting import BEFORE
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Array
+from tflgpu.compiler.ir import Array, Op, Shape, Tensor, constant
+from tflgpu.compiler.ops.matmul.fully_connected import OF_BLOCKS
 from tflgpu.compiler.rewrites.fuse.split_large import split_large_weights
 from tflgpu.compiler.target import Target
 from tflgpu.runtime import InputError
@@ -71,6 +73,35 @@ def test_a_table_becomes_one_for_each_range_of_rows() -> None:
     )
 
 
+def test_indices_of_each_range_stay_within_it() -> None:
+    """Of three; a run that checks indices would refuse those beyond."""
+    graph = model({"y": call("GATHER", w(150, 3), xi(7), axis=0)}).graph
+    split_large_weights(graph, Target(replace(profile("webgpu"), max_binding=64 * 3 * 4)))
+    found = {
+        name: [int(op.constant(1)) for op in graph.ops if op.name == name]
+        for name in ("SUB", "MINIMUM", "MAXIMUM", "LESS")
+    }
+    assert found == {"SUB": [64, 128], "MINIMUM": [63, 21], "MAXIMUM": [0, 0], "LESS": [64, 128]}
+    tables = [op.operand(0).shape for op in graph.ops if op.name == "GATHER"]
+    assert tables == [(64, 3), (64, 3), (22, 3)]
+
+
+def test_blocks_of_weights_are_split_with_their_scales() -> None:
+    weights, scales = drawn((150, 8)), drawn((150, 2))
+    operands = (Tensor("x", (2, 8)), weights, None, scales)
+    graph = graph_of(Op(OF_BLOCKS, operands, (Tensor("y", (2, 150)),)))
+    split_large_weights(graph, Target(replace(profile("webgpu"), max_binding=64 * 9 * 4)))
+    layers = [op for op in graph.ops if op.name == OF_BLOCKS]
+    for position, whole in ((1, weights), (3, scales)):
+        parts = [op.constant(position) for op in layers]
+        assert [len(part) for part in parts] == [64, 64, 22]
+        np.testing.assert_array_equal(np.concatenate(parts), whole.values)
+
+
+def drawn(shape: Shape) -> Tensor:
+    return constant("drawn", np.random.default_rng(3).random(shape, np.float32))
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -122,6 +153,9 @@ def test_what_cannot_be_split_is_named_or_runs_on_litert(tmp_path: Path) -> None
         pipeline.build(made.content, options)
     (finding,) = pipeline.build(made.content, replace(options, fallback="litert")).fallback
     assert finding.operator == "MUL" and reason in finding.reason
+    groups = call("CONV_2D", x(1, 1, 1, 2048), w(4160, 1, 1, 1024), w(4160), **window())
+    with pytest.raises(UnsupportedError, match="of the tensor y/constant0 in one buffer"):
+        pipeline.build(model({"y": groups}).content, options)
 
 
 @pytest.mark.slow
