@@ -62,9 +62,9 @@ def test_the_rewrite_at_fault_is_found(
     add_fault(monkeypatch)
     asked: list[object] = []
 
-    def noted(*question: Any, seed: int | None = None) -> Mapping[str, Output]:
-        asked.append((*question, seed))
-        return litert_outputs(*question, seed=seed)
+    def noted(*question: Any) -> Mapping[str, Output]:
+        asked.append(question)
+        return litert_outputs(*question)
 
     monkeypatch.setattr(compare, "litert_outputs", noted)
     culprit = bisect(MODEL.content, OPTIONS, feed)

@@ -178,16 +178,14 @@ def test_another_input_shape(opencl_device: str) -> None:
     assert shapes == {"a": (1, 3, 11, 7), "b": (1, 3, 11, 7)}
 
 
-def bent(*arguments: Any, seed: int | None = None) -> dict[str, Output]:
+def bent(*arguments: Any) -> dict[str, Output]:
     """LiteRT with an error in its outputs."""
-    found = litert_outputs(*arguments, seed=seed)
+    found = litert_outputs(*arguments)
     return {name: (info, value + np.float32(0.01)) for name, (info, value) in found.items()}
 
 
-def bent_from_the_first_pooling(
-    *arguments: Any, seed: int | None = None
-) -> Mapping[str, tuple[TensorInfo, Array]]:
-    every = every_tensor(*arguments, seed=seed)
+def bent_from_the_first_pooling(*arguments: Any) -> Mapping[str, tuple[TensorInfo, Array]]:
+    every = every_tensor(*arguments)
     exact = ("first", "depthwise_1", "residual")
     return {
         name: (info, value if name in exact else value + np.float32(0.01))
