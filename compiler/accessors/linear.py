@@ -170,7 +170,12 @@ class Linear(Accessor):
         """The element for a flat index; for a slice as many elements, or one in all lanes."""
         own = (1,) * (len(shape) - len(self.shape)) + self.shape
         terms = list(zip(position.coordinates(shape), own, strict=True))
-        index = position.index if own == tuple(shape) else horner(*terms)
+        if own == tuple(shape):
+            index = position.index
+        elif position.within is None and _repeats_whole(own, shape):
+            index = expression(position.index) % prod(own)
+        else:
+            index = horner(*terms)
         one_a_row = prod(own) == 1 or (1, *self.shape)[-1] < (1, *shape)[-1]
         if position.lanes and not one_a_row:
             return self.slice_from(index, reach=position.some.stop)
@@ -178,3 +183,9 @@ class Linear(Accessor):
         if own and 1 < own[-1] < shape[-1]:
             element = Choice(expression(terms[-1][0]) < own[-1], element, Real(0.0))
         return self.memory.splat(element) if position.lanes else element
+
+
+def _repeats_whole(own: Shape, shape: Shape) -> bool:
+    """Whether a tensor is broadcast along leading axes alone, so that it repeats as it lies."""
+    leading = next((axis for axis, size in enumerate(own) if size > 1), len(own))
+    return own[leading:] == tuple(shape[leading:])

@@ -102,6 +102,12 @@ def test_operands_broadcast_into_linear_results(shape: tuple[int, ...]) -> None:
         assert value(text[2:-1], i=index) == place
 
 
+def test_operands_broadcast_along_leading_axes_repeat_as_they_lie() -> None:
+    for shape in ((3, 5, 19), (1, 3, 5, 19)):
+        text = str(linear(shape, "o").broadcast(Position(index=INDEX), SHAPE))
+        assert text == "o[i % 285]"
+
+
 def test_flattened_accessors_take_a_picture_as_one_row() -> None:
     for found in (sliced(SHAPE), linear(SHAPE)):
         flat = found.flattened()
