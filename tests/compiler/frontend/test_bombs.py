@@ -120,16 +120,18 @@ BOMBS: tuple[Callable[[], bytes], ...] = (
     a_flexbuffer_that_unfolds,
 )
 
-# A child process tells its own peak of memory; LiteRT and pytest are not in it.
+# A child process tells its own peak of memory; LiteRT and pytest are not in it, as they would be in
+# what getrusage() says, which a program takes over from the one that started it.
 CHILD = """
-import resource, sys
+import sys
 from tflgpu.compiler import Options, build
 from tflgpu.runtime.errors import TflgpuError
 try:
     build(sys.argv[1], Options(device="cpu", fallback="none"))
 except TflgpuError as error:
     print(error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+(peak,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+print(int(peak.split()[1]) * 1024)
 """
 
 
