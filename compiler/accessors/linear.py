@@ -120,9 +120,14 @@ class Linear(Accessor):
         """One lane of a slice of the pixel at that index, as if the tensor were sliced."""
         return self.element_of(pixel, slice * self.lanes + lane)
 
+    @property
+    def plane(self) -> int:
+        """Array elements from one slice of a pixel to the next, as if the tensor were sliced."""
+        return self.lanes
+
     def slice_of(self, pixel: Operand, slice: Operand) -> Expression:
-        """A whole slice of the pixel at that index, as if the tensor were sliced."""
-        return self.load_slice(pixel + expression(slice) * self.lanes)
+        """A whole slice of the pixel at that index."""
+        return self.load_slice(pixel + expression(slice) * self.plane)
 
     def word(self, pixel: Operand, slice: Operand, number: Operand) -> Expression:
         """Four bytes of a pixel, at its index, as one integer; 0 beyond the last channel."""

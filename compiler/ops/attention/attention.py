@@ -25,6 +25,7 @@ from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.launch import Launch
 from ..base.storage import LINEAR, slice_count
+from ..reduce.lines import power_of_two
 
 NAME = "tflgpu.attention"
 
@@ -194,12 +195,12 @@ def _build_rows(op: Op, target: Target) -> Launch:
 
 def _build_groups(op: Op, target: Target) -> Launch:
     q, k, v = operands(op)
-    rows = min(GROUP_ROWS, _power_of_two(q.rows))
+    rows = min(GROUP_ROWS, _no_less(q.rows))
     group, keys = GROUP, GROUP_KEYS
     if rows < GROUP_ROWS:
-        most = min(FEW_GROUP, _power_of_two(target.device.max_group + 1) // 2)
-        group = keys = max(GROUP, _power_of_two(min(k.rows, most)))
-    slice_items = min(group // rows, _power_of_two(slice_count(v.depth, target)))
+        most = power_of_two(min(FEW_GROUP, target.device.max_group))
+        group = keys = max(GROUP, _no_less(min(k.rows, most)))
+    slice_items = min(group // rows, _no_less(slice_count(v.depth, target)))
     tile = {
         "tile_rows": rows,
         "tile_keys": keys,
@@ -211,9 +212,9 @@ def _build_groups(op: Op, target: Target) -> Launch:
     return replace(launch, group=(group, 1, 1), whole_slices=("queries", "keys", "values"))
 
 
-def _power_of_two(number: int) -> int:
-    """The least power of two that is no less."""
-    return 1 << (number - 1).bit_length()
+def _no_less(number: int) -> int:
+    """The least power of two that is no less than a number."""
+    return power_of_two(2 * number - 1)
 
 
 IMPLEMENTATIONS = (

@@ -236,6 +236,12 @@ def power_of_two(most: int) -> int:
     return 1 << (max(most, 1).bit_length() - 1)
 
 
+def shared_by(parts: int, results: int, target: Target) -> int:
+    """The work-items of a group for each of so many results of `parts` parts; 0 if groups do not
+    pay."""
+    return 0 if too_few_parts(parts, results, target) else group_size(parts, target)
+
+
 def too_few_parts(parts: int, results: int, target: Target) -> str | None:
     """Why a work-group for each of so many results of `parts` parts does not pay; None if it does.
 

@@ -23,7 +23,16 @@ from ..base.launch import Launch, linear_grid
 from ..base.row_slices import no_row_slices, no_whole_rows
 from ..base.shapes import same_as_first
 from ..base.storage import bhwc, slice_count
-from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, merged, too_few_parts
+from .lines import (
+    SQUARES,
+    SUM,
+    Lines,
+    axes_of_rows,
+    group_size,
+    merged,
+    shared_by,
+    too_few_parts,
+)
 
 NAME = "tflgpu.normalization"
 
@@ -112,8 +121,8 @@ def _sliced(op: Op, target: Target) -> Launch:
     group_items = 0
     if over_pixels:
         group_items = group_size(pixels, target)
-    elif over_channels and too_few_parts(slices, batch * pixels, target) is None:
-        group_items = group_size(slices, target)
+    elif over_channels:
+        group_items = shared_by(slices, batch * pixels, target)
     return _lines(op).by_slices(target, axes, group_items=group_items, flatten=True)
 
 

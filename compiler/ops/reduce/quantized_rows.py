@@ -24,7 +24,7 @@ from ..base.storage import slice_count
 from ..elementwise.elementwise import ELEMENTWISE
 from . import normalization
 from .extremes import FOLDS, FORMULAS, ROW_SCALES
-from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, too_few_parts
+from .lines import SQUARES, SUM, Lines, axes_of_rows, shared_by, too_few_parts
 
 NAME = "tflgpu.quantized_rows"
 ROUNDING = ("tflgpu.round_rows", "tflgpu.quantize_rows")
@@ -77,11 +77,10 @@ def too_short(rows: Tensor, target: Target) -> str | None:
 
 
 def _sliced(op: Op, target: Target) -> Launch:
-    rows, group_items = op.operand(0), 0
-    if too_short(rows, target) is None:
-        group_items = group_size(slice_count(rows.shape[-1], target), target)
-    lines = _lines(op).by_slices(target, {3}, group_items=group_items, flatten=flattens(op, [rows]))
-    launch = _written(lines, op)
+    *outer, columns = op.operand(0).shape
+    items = shared_by(slice_count(columns, target), prod(outer), target)
+    flat = flattens(op, [op.operand(0)])
+    launch = _written(_lines(op).by_slices(target, {3}, group_items=items, flatten=flat), op)
     return _normalized(launch, op, target) if normalizes(op) else launch
 
 
