@@ -48,6 +48,8 @@ def transpose_convolutions() -> Iterator[Case]:
     yield Case("TRANSPOSE_CONV", "SAME odd output without bias", odd)
     long = transposed(x(1, 2, 67, 3), 33, (3, 3), (4, 133), True, **attrs)
     yield Case("TRANSPOSE_CONV", "SAME long rows", long)
+    last = transposed(x(1, 2, 64, 16), 32, (3, 3), (4, 128), True, **attrs)
+    yield Case("TRANSPOSE_CONV", "SAME whose last tiles reach beyond rows", last)
     wide = transposed(x(1, 3, 5, 32), 16, (2, 2), (6, 10), True, **attrs)
     yield Case("TRANSPOSE_CONV", "32 to 16", wide)
     for side, channels in ((2, 1), (2, 3), (3, 4), (4, 3), (2, 8), (2, 19), (3, 35), (4, 21)):

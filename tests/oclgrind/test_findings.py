@@ -19,7 +19,7 @@ from paths import TESTS
 pytestmark = pytest.mark.slow
 
 DRIVER = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
-PROFILES = ("gpu", "adreno", "mali", "nvidia", "amd", "intel_xe")
+PROFILES = ("gpu", "adreno", "mali", "nvidia", "amd", "intel_xe", "cpu_avx512_bytes")
 # By default each profile runs every (PROFILES * SAMPLED)th case of an operator, each another.
 SAMPLED = 6
 SHARES = 3  # By default each profile runs every third operator, so that two of them run each.

@@ -99,16 +99,16 @@ class Phases:
                 yield Neighbours(row, rows, column, columns, down, across, start)
                 start += rows * columns * inputs * down * across * blocks
 
-    def reaches_beyond(self, part: Neighbours, height: int, width: int) -> tuple[bool, ...]:
-        """Whether a part exceeds an input of `height` x `width`: above, below, left, right."""
-        last_row = self.first_row + self.rows - 1 - part.row
-        last_column = self.first_column + self.columns - 1 - part.column
-        return (
-            self.first_row - (part.row + part.rows - 1) < 0,
-            last_row >= height,
-            self.first_column - (part.column + part.columns - 1) < 0,
-            last_column >= width,
-        )
+    def rows_beyond(self, part: Neighbours, height: int) -> tuple[bool, bool]:
+        """Whether a part reaches above and below an input of so many rows."""
+        last = self.first_row + self.rows - 1 - part.row
+        return self.first_row - (part.row + part.rows - 1) < 0, last >= height
+
+    def columns_beyond(self, part: Neighbours, width: int, pixels: int = 1) -> tuple[bool, bool]:
+        """Whether it reaches beyond so many columns left and right, in tiles of `pixels` pixels."""
+        reached = -(-self.columns // pixels) * pixels
+        last = self.first_column + reached - 1 - part.column
+        return self.first_column - (part.column + part.columns - 1) < 0, last >= width
 
 
 def _ranges(size: int, stride: int) -> Iterator[tuple[int, int, int]]:
