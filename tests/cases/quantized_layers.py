@@ -132,6 +132,7 @@ def layers() -> Iterator[Case]:
     )
     yield row("layers", "TRANSPOSE_CONV to a computed size", value)
     yield from large_sums()
+    yield from transposed()
     gaps: dict[str, Any] = {
         "padding": "SAME",
         "stride_h": 3,
@@ -173,6 +174,28 @@ def layers() -> Iterator[Case]:
     pair = xq(2, 3, 1217, zero=-7), xq(2, 1217, 5, zero=9)
     value = quantized("BATCH_MATMUL", *pair, scale=6.0, zero=3, adj_x=False, adj_y=False)
     yield row("layers", "BATCH_MATMUL of long rows with second zero point", value)
+
+
+def transposed() -> Iterator[Case]:
+    """Transposed convolutions by windows and strides that share few or many pixels."""
+    for padding, seen, strides, size, channels in (
+        ("SAME", (2, 2), (2, 2), (6, 10), 32),
+        ("SAME", (4, 4), (2, 2), (6, 10), 3),
+        ("SAME", (3, 5), (2, 3), (5, 14), 17),
+        ("SAME", (1, 7), (1, 4), (3, 20), 8),
+        ("VALID", (3, 3), (2, 2), (7, 11), 16),
+        ("VALID", (5, 4), (3, 2), (13, 13), 21),
+    ):
+        filters = weights((channels, *seen, 13))
+        operands = (
+            *(ints(2, *size, channels), filters),
+            *(xq(2, 3, 5, 13, zero=-7), bias(filters, channels)),
+        )
+        attrs: dict[str, Any] = {"padding": padding, "stride_h": strides[0], "stride_w": strides[1]}
+        value = quantized("TRANSPOSE_CONV", *operands, scale=0.2, **attrs)
+        yield row("layers", f"TRANSPOSE_CONV {padding} {seen} by {strides}", value)
+        added = quantized("ADD", value, xq(2, *size, channels), scale=0.3, zero=5)
+        yield row("layers", f"TRANSPOSE_CONV {padding} {seen} by {strides}, then ADD", added)
 
 
 def large_sums() -> Iterator[Case]:

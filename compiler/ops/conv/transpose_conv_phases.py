@@ -152,13 +152,21 @@ def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> P
     [row][column][input channel][vector][lane], where vectors and lanes together are
     [phase][output channel]. Weights are zero where a phase reads no pixel.
     """
+    return PackedWeights(as_channels(weights, phases), vectors, target.lanes)
+
+
+def as_channels(weights: Array, phases: Phases) -> Array:
+    """OHWI weights with an output channel for each phase: [phase, output][row][column][input].
+
+    Row 0 is the one a phase is of, row 1 the one above it, and so on; columns work the same way.
+    Weights are zero where a phase reads no pixel.
+    """
     outputs, height, width, inputs = weights.shape
     down, across = phases.window.stride_y, phases.window.stride_x
     whole = np.zeros(
-        (outputs, phases.taps_down * down, phases.taps_across * across, inputs), np.float32
+        (outputs, phases.taps_down * down, phases.taps_across * across, inputs), weights.dtype
     )
     whole[:, :height, :width] = weights
     apart = whole.reshape(outputs, phases.taps_down, down, phases.taps_across, across, inputs)
     by_phase = apart.transpose(2, 4, 0, 1, 3, 5)
-    joined = by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)
-    return PackedWeights(joined, vectors, target.lanes)
+    return by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)

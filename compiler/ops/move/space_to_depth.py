@@ -1,6 +1,7 @@
 """SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
 
-They move blocks of pixels to channels or batches, and back.
+They move blocks of pixels to channels or batches, and back. PHASES_TO_SPACE is DEPTH_TO_SPACE with
+blocks of `blocks` (rows, columns), of whose pixels those from `crops` on are an image of `size`.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from ..base.row_slices import no_whole_rows
 from ..base.shapes import image_shape
 from ..base.storage import ANY
 from ..base.traits import Traits, always, among_operands
+
+PHASES_TO_SPACE = "tflgpu.phases_to_space"
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,26 @@ def _infer_to_space(op: Op) -> list[Shape]:
 
 
 def _to_space(op: Op, at: Any, unit: int) -> Source:
-    n, channels = _block(op), op.output.shape[3] // unit
+    return _from_phases(op, at, unit, (_block(op), _block(op)), (0, 0))
+
+
+def _infer_phases_to_space(op: Op) -> list[Shape]:
+    (batch, _, _, channels), (rows, columns) = image_shape(op), op.attrs["blocks"]
+    return [(batch, *op.attrs["size"], channels // (rows * columns))]
+
+
+def _phases_to_space(op: Op, at: Any, unit: int) -> Source:
+    return _from_phases(op, at, unit, op.attrs["blocks"], op.attrs["crops"])
+
+
+def _from_phases(
+    op: Op, at: Any, unit: int, blocks: tuple[int, int], crops: tuple[int, int]
+) -> Source:
+    (rows, columns), channels = blocks, op.output.shape[3] // unit
     batch, row, column, channel = at
-    block = row % n * n + column % n
-    place = block * channels + channel
-    return Source(batch, row // n, column // n, place)
+    down, across = row + crops[0], column + crops[1]
+    block = down % rows * columns + across % columns
+    return Source(batch, down // rows, across // columns, block * channels + channel)
 
 
 def _table(op: Op, position: int) -> list[list[int]]:
@@ -214,7 +232,9 @@ def _reference(find: Find) -> Reference:
     return reference
 
 
-def _define(signature: str, infer: Callable[[Op], list[Shape]], find: Find, versions: int) -> None:
+def _define(
+    signature: str, infer: Callable[[Op], list[Shape]], find: Find, versions: int = 1
+) -> None:
     reference, traits = _reference(find), Traits(always, moves=True, range=among_operands)
     define(signature, infer, _kernels(find), reference, ANY, versions=versions, traits=traits)
 
@@ -222,5 +242,6 @@ def _define(signature: str, infer: Callable[[Op], list[Shape]], find: Find, vers
 _BLOCKS = "x:T block:integer crops:integer -> y:T"
 _define(f"BATCH_TO_SPACE_ND {_BLOCKS}", _infer_from_batch, _from_batch, versions=4)
 _define("DEPTH_TO_SPACE x:T -> y:T", _infer_to_space, _to_space, versions=2)
+_define(PHASES_TO_SPACE, _infer_phases_to_space, _phases_to_space)
 _define(f"SPACE_TO_BATCH_ND {_BLOCKS}", _infer_to_batch, _to_batch, versions=4)
 _define("SPACE_TO_DEPTH x:T -> y:T", _infer_to_depth, _to_depth, versions=2)

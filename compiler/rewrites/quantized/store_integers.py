@@ -27,7 +27,7 @@ def store_integers(graph: Graph, target: Target) -> Attempts:
     """Decide for each float tensor whether it is stored as integers."""
     if not target.device.byte_storage:
         return
-    ranges = _ranges(graph)
+    ranges = ranges_of(graph)
     found: dict[Tensor, Whole] = {}
     exposed = _exposed(graph)
     centered = (op for op in graph.ops if op.name == TO_CENTERED)
@@ -53,7 +53,7 @@ def _exposed(graph: Graph) -> set[Tensor]:
     return {*graph.outputs, *graph.kept, *graph.kept.values(), *parts}
 
 
-def _ranges(graph: Graph) -> dict[Tensor, Range]:
+def ranges_of(graph: Graph) -> dict[Tensor, Range]:
     """The range of each float tensor that is known to hold whole numbers only."""
     found: dict[Tensor, Range] = {}
     for op in (inner for whole in graph.ops if whole.name != LITERT for inner in whole.ops):

@@ -11,7 +11,7 @@ from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from cases.quantized_weights import in_blocks
 from devices import need_lanes, need_programs, only_instructions
-from graphs import Model, call, model, quantized, w, x, xq
+from graphs import Model, call, ints, model, quantized, w, x, xq
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.devices import profile
@@ -27,7 +27,7 @@ WINDOWS: dict[str, dict[str, Any]] = {
     "stride to the edges": window("SAME", (3, 2)),
     "dilation": window(dilation=(2, 4)),
 }
-LAYERS = len(WINDOWS) + 6
+LAYERS = len(WINDOWS) + 7
 
 
 def layers(dtype: str, zero: int) -> Model:
@@ -46,6 +46,10 @@ def layers(dtype: str, zero: int) -> Model:
     filters = weights((67, 1, 1, 37), channels=dtype == "int8", dtype=dtype)
     operands = image, filters, bias(filters, 67)
     results["1x1"] = quantized("CONV_2D", *operands, **like, scale=0.6, **window())
+    filters = weights((11, 4, 3, 37), channels=dtype == "int8", dtype=dtype)
+    operands = ints(2, 18, 58, 11), filters, image, bias(filters, 11)
+    strides: dict[str, Any] = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+    results["transposed"] = quantized("TRANSPOSE_CONV", *operands, **like, scale=0.6, **strides)
     filters = weights((19, 101), channels=False, dtype=dtype)
     operands = rows, filters, bias(filters, 19)
     results["matrix"] = quantized("FULLY_CONNECTED", *operands, **like, scale=0.6)
@@ -124,7 +128,7 @@ def test_wide_sums_of_images_that_are_not_stored_as_bytes(driver: str, tmp_path:
     for device in (WIDE, "intel_xe"):
         options = Options(device=device, fallback="none", disable_passes=disabled)
         compiled = pipeline.build(made.content, options)
-        assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 2
+        assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 3
         exact(compiled, made, driver, tmp_path)
 
 
