@@ -47,9 +47,15 @@ def layers(dtype: str, zero: int) -> Model:
     operands = image, filters, bias(filters, 67)
     results["1x1"] = quantized("CONV_2D", *operands, **like, scale=0.6, **window())
     filters = weights((11, 4, 3, 37), channels=dtype == "int8", dtype=dtype)
-    operands = ints(2, 18, 58, 11), filters, image, bias(filters, 11)
-    strides: dict[str, Any] = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
-    results["transposed"] = quantized("TRANSPOSE_CONV", *operands, **like, scale=0.6, **strides)
+    results["transposed"] = quantized(
+        "TRANSPOSE_CONV",
+        *(ints(2, 18, 58, 11), filters, image, bias(filters, 11)),
+        **like,
+        scale=0.6,
+        padding="SAME",
+        stride_h=2,
+        stride_w=2,
+    )
     filters = weights((19, 101), channels=False, dtype=dtype)
     operands = rows, filters, bias(filters, 19)
     results["matrix"] = quantized("FULLY_CONNECTED", *operands, **like, scale=0.6)
