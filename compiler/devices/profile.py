@@ -7,6 +7,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from ...runtime.launch.device import DeviceInfo
+from ...runtime.opencl.instructions import EXAMPLES
 from ..errors import OptionError
 from ..language.language import LANGUAGES
 from ..options import TARGETS
@@ -15,43 +16,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Conditions on a device; a condition that is left out always holds."""
-
-    target: str = ""  # Language of its kernels: opencl or glsl.
-    type: str = ""  # gpu, accelerator, cpu or other.
-    vendor: str = ""
-    platform: str = ""
-    name: str = ""  # Part of the device's name, ignoring case.
-    lanes: int = 0  # Float lanes of its native vectors.
-    extension: str = ""
-    instruction: str = ""  # An instruction of its processor that kernels may use by name.
-
-    def holds(self, info: DeviceInfo) -> bool:
-        """Whether all conditions hold for a device."""
-        holding = {
-            "target": self.target == info.target,
-            "type": self.type == info.type,
-            "vendor": self.vendor.lower() in info.vendor.lower(),
-            "platform": self.platform.lower() in info.platform.lower(),
-            "name": self.name.lower() in info.name.lower(),
-            "lanes": self.lanes == info.vector_width,
-            "extension": self.extension in info.limits.extensions,
-            "instruction": self.instruction in info.instructions,
-        }
-        return all(holding[condition] for condition in self.conditions)
-
-    @property
-    def conditions(self) -> dict[str, Any]:
-        """The conditions that are set, by name; rules with more conditions are more specific."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {name: value for name, value in values.items() if value}
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.conditions.items()) or "any"
 
 
 @dataclass(frozen=True)
@@ -74,6 +38,47 @@ class Listed:
 def languages(*names: str) -> Listed:
     """Of kernel languages, those that have what it takes."""
     return Listed(names, " kernel languages")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Conditions on a device; a condition that is left out always holds."""
+
+    target: str = ""  # Language of its kernels: opencl or glsl.
+    type: str = ""  # gpu, accelerator, cpu or other.
+    vendor: str = ""
+    platform: str = ""
+    name: str = ""  # Part of the device's name, ignoring case.
+    lanes: int = 0  # Float lanes of its native vectors.
+    extension: str = ""
+    # Instructions of its processor that kernels may use by name: it has one of them.
+    instructions: Annotated[tuple[str, ...], Listed(tuple(EXAMPLES))] = ()
+
+    def holds(self, info: DeviceInfo) -> bool:
+        """Whether all conditions hold for a device."""
+        holding = {
+            "target": self.target == info.target,
+            "type": self.type == info.type,
+            "vendor": self.vendor.lower() in info.vendor.lower(),
+            "platform": self.platform.lower() in info.platform.lower(),
+            "name": self.name.lower() in info.name.lower(),
+            "lanes": self.lanes == info.vector_width,
+            "extension": self.extension in info.limits.extensions,
+            "instructions": not set(self.instructions).isdisjoint(info.instructions),
+        }
+        return all(holding[condition] for condition in self.conditions)
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The conditions that are set, by name; rules with more conditions are more specific."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: value for name, value in values.items() if value}
+
+    def __str__(self) -> str:
+        values = self.conditions
+        if self.instructions:
+            values["instructions"] = " or ".join(self.instructions)
+        return ", ".join(f"{name} {value}" for name, value in values.items()) or "any"
 
 
 Storage = Literal["buffer", "image"]

@@ -94,7 +94,7 @@ def variant_tables(variant: Variant, number: int, spans: int, prefix: str) -> tu
         schedule_table(variant, schedule, name)
         for name, schedule in zip(names, plan.schedules, strict=True)
     ]
-    rules = [_rule(rule) for rule in _rules(variant)]
+    rules = [_rule(rule, each) for rule in _rules(variant) for each in rule.instructions or ("",)]
     ruled = f"{prefix}rules_{number}" if rules else "NULL"
     if rules:
         tables.append(array("tflgpu_rule", ruled, rules))
@@ -119,10 +119,11 @@ def _rules(variant: Variant) -> list[Rule]:
     return [rule for rule in rules if rule.target in ("", variant.plan.target)]
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: Rule, instruction: str) -> str:
+    """A rule in C, with one of its instructions if it has any."""
     parts = (rule.vendor, rule.platform, rule.name)
     texts = (rule.type, *(part.lower() for part in parts), rule.extension)
-    numbers = (rule.lanes, _text(rule.instruction))
+    numbers = (rule.lanes, _text(instruction))
     return braced((len(rule.conditions), *map(_text, texts), *numbers))
 
 

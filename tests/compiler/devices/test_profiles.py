@@ -33,22 +33,22 @@ def device(**said: Any) -> DeviceInfo:
         (
             {"type": "cpu", "vector_width": 16, "instructions": ("avx512_vnni",)},
             "cpu_avx512_bytes",
-            "target opencl, type cpu, lanes 16, instruction avx512_vnni",
+            "target opencl, type cpu, lanes 16, instructions avx512_vnni or avx512bw",
         ),
         (
             {"type": "cpu", "vector_width": 16, "instructions": ("avx2", "avx512bw")},
             "cpu_avx512_bytes",
-            "target opencl, type cpu, lanes 16, instruction avx512bw",
+            "target opencl, type cpu, lanes 16, instructions avx512_vnni or avx512bw",
         ),
         (
             {"type": "cpu", "vector_width": 8, "instructions": ("avx2",)},
             "cpu_avx2_bytes",
-            "target opencl, type cpu, lanes 8, instruction avx2",
+            "target opencl, type cpu, lanes 8, instructions avx_vnni or avx2",
         ),
         (
             {"type": "cpu", "vector_width": 4, "instructions": ("asimddp",)},
             "cpu_arm_bytes",
-            "target opencl, type cpu, lanes 4, instruction asimddp",
+            "target opencl, type cpu, lanes 4, instructions i8mm or asimddp",
         ),
         ({"vendor": "NVIDIA Corporation"}, "nvidia", "type gpu, vendor nvidia"),
         (
