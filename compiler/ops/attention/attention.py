@@ -25,7 +25,7 @@ from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.launch import Launch
 from ..base.storage import LINEAR, slice_count
-from ..reduce.lines import power_of_two
+from ..reduce.lines import power_of_two, power_of_two_from
 
 NAME = "tflgpu.attention"
 
@@ -195,12 +195,12 @@ def _build_rows(op: Op, target: Target) -> Launch:
 
 def _build_groups(op: Op, target: Target) -> Launch:
     q, k, v = operands(op)
-    rows = min(GROUP_ROWS, _no_less(q.rows))
+    rows = min(GROUP_ROWS, power_of_two_from(q.rows))
     group, keys = GROUP, GROUP_KEYS
     if rows < GROUP_ROWS:
         most = power_of_two(min(FEW_GROUP, target.device.max_group))
-        group = keys = max(GROUP, _no_less(min(k.rows, most)))
-    slice_items = min(group // rows, _no_less(slice_count(v.depth, target)))
+        group = keys = max(GROUP, power_of_two_from(min(k.rows, most)))
+    slice_items = min(group // rows, power_of_two_from(slice_count(v.depth, target)))
     tile = {
         "tile_rows": rows,
         "tile_keys": keys,
@@ -210,11 +210,6 @@ def _build_groups(op: Op, target: Target) -> Launch:
     }
     launch = _launch(op, "attention/attention_group.jinja", group * -(-q.rows // rows), tile)
     return replace(launch, group=(group, 1, 1), whole_slices=("queries", "keys", "values"))
-
-
-def _no_less(number: int) -> int:
-    """The least power of two that is no less than a number."""
-    return power_of_two(2 * number - 1)
 
 
 IMPLEMENTATIONS = (

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ...ir import Op, Shape
 from ..base.definition import define
 from ..base.shapes import same_as_first
+from ..reduce.lines import power_of_two_from
 
 
 def rotated_entries(op: Op) -> int:
@@ -75,7 +76,7 @@ class Frames:
     @property
     def period(self) -> int:
         """The power of two to which windows are padded with zeros."""
-        return 1 << (self.window - 1).bit_length()
+        return power_of_two_from(self.window)
 
     @property
     def frequencies(self) -> int:

@@ -236,6 +236,11 @@ def power_of_two(most: int) -> int:
     return 1 << (max(most, 1).bit_length() - 1)
 
 
+def power_of_two_from(least: int) -> int:
+    """The smallest power of two that is no less than a number, which is positive."""
+    return power_of_two(2 * least - 1)
+
+
 def shared_by(parts: int, results: int, target: Target) -> int:
     """The work-items of a group for each of so many results of `parts` parts; 0 if groups do not
     pay."""

@@ -19,6 +19,7 @@ from ..base.definition import Build, Implementation, Reason, define, no_reason, 
 from ..base.launch import Launch, linear_grid, linear_launch
 from ..base.shapes import normalize_axis
 from ..base.storage import ANY
+from ..reduce.lines import power_of_two
 
 # x -> values, places. Attributes: `falling`, whether the largest is first, and `nan_first`.
 SORT = "tflgpu.sort"
@@ -135,7 +136,7 @@ def _launch(op: Op, template: str, steps: int) -> Launch:
             "rows": rows,
             "blocks": blocks,
             "kept": op.output.shape[-1],
-            "step": 1 << (op.attrs["length"].bit_length() - 1),
+            "step": power_of_two(op.attrs["length"]),
         },
         flops=values.elements * steps,
     )
