@@ -154,9 +154,6 @@ class ModelFile:
     def tied(self) -> set[int]:
         """The buffers whose rows lookups read and that layers have as weights, in any subgraphs."""
         found: dict[str, set[int]] = {name: set() for name in _READERS}
-        used = {name for name, _, _ in self.codes if name in _READERS}
-        if _LAYER not in used or used == {_LAYER}:
-            return set()
         for index, subgraph in enumerate(self.subgraphs):
             with self.source.at(f"subgraph {index}"):
                 tensors = dict(enumerate(self.source.children(subgraph, "Tensors")))

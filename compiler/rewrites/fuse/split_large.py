@@ -60,7 +60,7 @@ def _weights(op: Op) -> Tensor | None:
     """The constant of which each row has to do with other elements of the result, if any."""
     if op.name in _LAYERS or (op.name == "CONV_2D" and _ungrouped(op)):
         found = op.operand(1)
-    elif op.name in _TABLES and not op.attrs.get("axis") and not op.attrs.get("batch_dims"):
+    elif op.name in _TABLES and not op.attrs.get("axis"):
         found = op.operand(_TABLES[op.name][0])
     else:
         return None

@@ -41,9 +41,8 @@ def embedding_lookup(here: Lowering) -> Tensor:
 
 def takes_rows(op: Op) -> bool:
     """Whether a GATHER takes rows of a constant table that stays packed."""
-    rows = not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
     table = op.operand(0)
-    return rows and table.constant and table.dtype in ("int4", *_BYTES)
+    return not op.attrs.get("axis") and table.constant and table.dtype in ("int4", *_BYTES)
 
 
 def gather_rows(here: Lowering) -> Tensor:
