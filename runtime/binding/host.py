@@ -80,11 +80,12 @@ def host_array(info: TensorInfo, value: Any, writes: bool) -> Array:
     return array
 
 
-def check_bindable(info: TensorInfo) -> None:
+def check_bindable(*infos: TensorInfo) -> None:
     """InputError for a tensor without an array of a fixed size."""
-    if info.dtype == "string" or info.dynamic:
-        what = "strings" if info.dtype == "string" else "a shape that only a run determines"
-        raise InputError(f"{info.name} has {what}, and cannot be bound; use Session.run")
+    for info in infos:
+        if info.dtype == "string" or info.dynamic:
+            what = "strings" if info.dtype == "string" else "a shape that only a run determines"
+            raise InputError(f"{info.name} has {what}, and cannot be bound; use Session.run")
 
 
 def _viewed(value: Any) -> Array | None:

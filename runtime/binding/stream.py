@@ -26,7 +26,7 @@ def stream(
         raise InputError(f"depth={depth!r}: give the number of runs in flight")
     if depth < 1:
         raise InputError(f"depth={depth}: at least one run must be in flight")
-    _check_bindable(execution)
+    check_bindable(*execution.plan.outputs)
     return _stream(pick, frames, depth)
 
 
@@ -52,13 +52,8 @@ def _stream(pick: Pick, frames: Iterable[Any], depth: int) -> Iterator[dict[str,
             yield run.wait()
 
 
-def _check_bindable(execution: Execution) -> None:
-    for info in execution.plan.outputs:
-        check_bindable(info)
-
-
 def _slot(execution: Execution, opened: ExitStack) -> Slot:
-    _check_bindable(execution)
+    check_bindable(*execution.plan.outputs)
     with execution, execution.device.scope() as free:
         slot = Slot(execution, {}, free)
     opened.callback(slot.close)
