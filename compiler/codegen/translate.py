@@ -3,9 +3,10 @@
 glslangValidator and spirv-cross are external programs, needed only at compile time.
 
 GLSL's blocks have no names, `buffer x_buffer { vec4 x[]; };`, so that glslangValidator leaves their
-variables nameless, and spirv-cross calls them by numbers, as in `_35.x[i]`. Before Metal is made of
-it, SPIR-V therefore names them after their arrays: `x.values[i]`. The instructions are those of
-section 3.52 of the specification of SPIR-V.
+variables nameless, and spirv-cross calls them by numbers, as in `_35.x[i]`. It does the same with
+results that it keeps in variables. Before Metal is made of it, SPIR-V therefore names buffers after
+their arrays, `x.values[i]`, and results after what they are. The instructions are those of section
+3.52 of the specification of SPIR-V.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain, dropwhile
 from struct import pack, unpack
 from typing import TypeVar
 
@@ -108,7 +110,7 @@ def to_metal(module: bytes, file: str, name: str) -> str:
     """Metal from a SPIR-V module, its entry point named as said (RenderError, ToolError)."""
     with scratch_folder() as folder:
         path = folder / "kernel.spv"
-        path.write_bytes(with_buffer_names(module))
+        path.write_bytes(with_names(module))
         command = ["spirv-cross", "--msl", "--msl-version", METAL_VERSION]
         return _run([*command, "--rename-entry-point", "main", name, "comp", str(path)], file)
 
@@ -126,14 +128,17 @@ def _run(command: Sequence[str], file: str) -> str:
 
 
 HEADER = 5  # Words before the first instruction.
-NAME, MEMBER_NAME, POINTER, VARIABLE = 5, 6, 32, 59
+NAME, MEMBER_NAME, POINTER, FUNCTION, VARIABLE = 5, 6, 32, 54, 59
 MEMBER = "values"  # What the array of a buffer is called.
+# What results are called, by the instruction of their type: truth values, integers, floats and
+# vectors.
+RESULTS = {20: "holds", 21: "number", 22: "value", 23: "value"}
 
 Words = tuple[int, ...]
 
 
-def with_buffer_names(module: bytes) -> bytes:
-    """A module in which each nameless buffer of one array has the array's name."""
+def with_names(module: bytes) -> bytes:
+    """A module in which nameless buffers of one array have its name, and results one of theirs."""
     words = unpack(f"<{len(module) // 4}I", module)
     instructions = list(_instructions(words))
     pointed = {own[1]: own[3] for own in instructions if _opcode(own) == POINTER}
@@ -145,15 +150,26 @@ def with_buffer_names(module: bytes) -> bytes:
     }
     members = {own[1]: own[3:] for own in instructions if _opcode(own) == MEMBER_NAME}
     names = {variable: members[block] for block, variable in variables.items() if block in members}
-    named: list[int] = list(words[:HEADER])
-    for own in instructions:
-        if _opcode(own) == NAME and own[1] in names:
-            named += _instruction(NAME, own[1], *names[own[1]])
-        elif _opcode(own) == MEMBER_NAME and own[1] in variables:
-            named += _instruction(MEMBER_NAME, *own[1:3], *_text(MEMBER))
-        else:
-            named += own
-    return pack(f"<{len(named)}I", *named)
+    names |= _results(instructions, pointed)
+    first = [_opcode(own) for own in instructions].index(NAME)
+    named = [_instruction(NAME, item, *name) for item, name in names.items()]
+    for own in instructions[first:]:
+        if _opcode(own) == MEMBER_NAME and own[1] in variables:
+            named.append(_instruction(MEMBER_NAME, *own[1:3], *_text(MEMBER)))
+        elif _opcode(own) != NAME or own[1] not in names:
+            named.append(own)
+    found = [*words[:HEADER], *chain(*instructions[:first], *named)]
+    return pack(f"<{len(found)}I", *found)
+
+
+def _results(instructions: Sequence[Words], pointed: Mapping[int, int]) -> dict[int, Words]:
+    """Names of nameless results and variables in functions."""
+    kinds = {own[1]: RESULTS[_opcode(own)] for own in instructions if _opcode(own) in RESULTS}
+    kinds |= {pointer: kinds[kind] for pointer, kind in pointed.items() if kind in kinds}
+    named = {own[1] for own in instructions if _opcode(own) == NAME and own[2]}
+    body = dropwhile(lambda own: _opcode(own) != FUNCTION, instructions)
+    typed = (own for own in body if len(own) > 2 and own[1] in kinds)
+    return {own[2]: _text(kinds[own[1]]) for own in typed if own[2] not in named}
 
 
 def _instructions(words: Words) -> Iterator[Words]:
@@ -168,7 +184,7 @@ def _opcode(instruction: Words) -> int:
     return instruction[0] & 0xFFFF
 
 
-def _instruction(opcode: int, *operands: int) -> Sequence[int]:
+def _instruction(opcode: int, *operands: int) -> Words:
     return (len(operands) + 1 << 16 | opcode, *operands)
 
 

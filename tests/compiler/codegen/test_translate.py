@@ -71,6 +71,10 @@ def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
         assert f"kernel void {kernel.name}(" in source
         for buffer in BUFFER.findall(source):
             assert f"& {buffer} [[buffer(" in source and f"{buffer}.values[" in source
+        assert not re.search(r"\b_\d+\b", source)
+    sources = [(folder / kernel.file).read_text() for kernel in plan.kernels]
+    for declared in ("bool holds;", "int number = ", "float value;"):
+        assert any(declared in source for source in sources), declared
     with pytest.raises(DeviceError, match="kernels for opencl, glsl and wgsl, not for metal"):
         tflgpu.load(folder)
 
