@@ -74,36 +74,33 @@ def target_options(several: bool = False) -> Callable[[Function], Function]:
     )
 
 
-def compile_options(
-    fallback: str, several: bool = False, runs: bool = False
-) -> Callable[[Function], Function]:
-    """The options of a compilation, passed to the command as an `Options` named `options`.
+# The options for what numbers and sizes kernels compute with.
+_kernel_options = together(
+    _option(
+        "keep_f32",
+        "An operator, or a tensor it computes, to keep in single precision although others "
+        "are in half; `auto` lets compile, tune and verify search for few.",
+        metavar="NAME|INDEX|auto",
+        callback=parsed(parse_operators),
+    ),
+    _option("nan", "With any, RELU and other limits need not hand NaN on, which is faster."),
+    _option(
+        "tuning",
+        "A table of tuned tiles and work-groups, as `tflgpu compile --tune` writes it.",
+        metavar="FILE",
+    ),
+)
 
-    With `several`, --device and --precision can be repeated, and the command gets a list of
-    `Options`. A command that `runs` the model has no --custom-op, because no application is there
-    to compute it.
-    """
+
+def _host_options(fallback: str, runs: bool) -> Callable[[Function], Function]:
+    """The options for what the device does not compute."""
     custom_ops = _option(
         "custom_ops",
         "An operator that a function of the application computes, as given to `load`.",
         "--custom-op",
         metavar="NAME",
     )
-    choices = (
-        target_options(several),
-        _option(
-            "keep_f32",
-            "An operator, or a tensor it computes, to keep in single precision although others "
-            "are in half; `auto` lets compile, tune and verify search for few.",
-            metavar="NAME|INDEX|auto",
-            callback=parsed(parse_operators),
-        ),
-        _option("nan", "With any, RELU and other limits need not hand NaN on, which is faster."),
-        _option(
-            "tuning",
-            "A table of tuned tiles and work-groups, as `tflgpu compile --tune` writes it.",
-            metavar="FILE",
-        ),
+    return together(
         _option(
             "fallback",
             "Where to run operators that the device cannot; with `none` they are an error.",
@@ -117,41 +114,57 @@ def compile_options(
             callback=parsed(parse_operators),
         ),
         *(() if runs else (custom_ops,)),
-        _option(
-            "signature",
-            "A signature of the model to compile, which also names inputs and outputs. Repeat it "
-            "for several, or give `all`: they share the weights.",
-            "--signature/--signatures",
-            metavar="NAME|all",
-        ),
-        _option(
-            "input_shapes",
-            "A shape for an input that replaces the model's, such as image=1,224,224,3; with "
-            "several signatures also decode/tokens=1,1. Repeat it for several choices: the first "
-            "shapes of all inputs named are one choice, the second ones the next, and so on.",
-            "--input-shape",
-            metavar="NAME=SIZES",
-            callback=parsed(parse_shapes),
-        ),
-        _option(
-            "cut_tables",
-            "With --input-shape, let constants along an axis that is shorter now keep their first "
-            "entries alone, as is right for positions and masks.",
-        ),
-        _option(
-            "keep",
-            "An output that stays on the device as the input that it updates, by default of the "
-            "same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
-            metavar="OUTPUT[=INPUT]",
-            callback=parsed(parse_kept),
-        ),
-        _option(
-            "disable_passes",
-            "A rewrite to leave out; `tflgpu explain` lists them.",
-            "--disable-pass",
-            metavar="NAME",
-        ),
     )
+
+
+# The options for what the graph consists of.
+_graph_options = together(
+    _option(
+        "signature",
+        "A signature of the model to compile, which also names inputs and outputs. Repeat it "
+        "for several, or give `all`: they share the weights.",
+        "--signature/--signatures",
+        metavar="NAME|all",
+    ),
+    _option(
+        "input_shapes",
+        "A shape for an input that replaces the model's, such as image=1,224,224,3; with "
+        "several signatures also decode/tokens=1,1. Repeat it for several choices: the first "
+        "shapes of all inputs named are one choice, the second ones the next, and so on.",
+        "--input-shape",
+        metavar="NAME=SIZES",
+        callback=parsed(parse_shapes),
+    ),
+    _option(
+        "cut_tables",
+        "With --input-shape, let constants along an axis that is shorter now keep their first "
+        "entries alone, as is right for positions and masks.",
+    ),
+    _option(
+        "keep",
+        "An output that stays on the device as the input that it updates, by default of the "
+        "same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
+        metavar="OUTPUT[=INPUT]",
+        callback=parsed(parse_kept),
+    ),
+    _option(
+        "disable_passes",
+        "A rewrite to leave out; `tflgpu explain` lists them.",
+        "--disable-pass",
+        metavar="NAME",
+    ),
+)
+
+
+def compile_options(
+    fallback: str, several: bool = False, runs: bool = False
+) -> Callable[[Function], Function]:
+    """The options of a compilation, passed to the command as an `Options` named `options`.
+
+    With `several`, --device and --precision can be repeated, and the command gets a list of
+    `Options`. A command that `runs` the model has no --custom-op, because no application is there
+    to compute it.
+    """
 
     def decorate(function: Function) -> Function:
         @wraps(function)
@@ -166,7 +179,9 @@ def compile_options(
             options = for_each(Options(**chosen), devices, precisions, kept)
             return function(options=options, **given)
 
-        return together(*choices)(call)
+        host_options = _host_options(fallback, runs)
+        options = (target_options(several), _kernel_options, host_options, _graph_options)
+        return together(*options)(call)
 
     return decorate
 
