@@ -75,19 +75,20 @@ def edit(
     index = find_kernel(variant.plan, kernel)
     record = variant.plan.kernels[index]
     check_editable(variant.plan, index)
+    said = {"path": variant.folder, "kernel": record.name}
     if revert:
-        folder = revert_kernel(variant.folder, index)
-        said = {"path": folder, "kernel": record.name}
+        revert_kernel(variant.folder, index)
         Answer(said, [f"{record.name} is as compiled"]).print()
         return
+    present = variant.sources[record.file]
     file = file or Path(record.name).with_suffix(Path(record.file).suffix)
     if not file.exists():
-        write_whole(file, variant.sources[record.file].encode())
+        write_whole(file, present.encode())
         told = f"{file} has the text of {record.name}: change it, then run this command again"
-        Answer({"path": variant.folder, "kernel": record.name, "file": file}, [told]).print()
+        Answer({**said, "file": file}, [told]).print()
         return
     text = read_source(file)
-    if text == variant.sources[record.file]:
+    if text == present:
         raise InputError(f"{file} has the present text of {record.name}: change it first")
     path = Path(model) if model is not None and Path(model).is_file() else None
     arrays = given.with_random().read_for(variant.plan)
