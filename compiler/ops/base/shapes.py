@@ -1,5 +1,7 @@
 """Shape inference shared by several operators."""
 
+from collections.abc import Container
+
 from ...ir import Op, Shape
 
 
@@ -35,6 +37,11 @@ def broadcast(op: Op, *shapes: Shape) -> Shape:
             raise op.invalid(f"{listed} do not broadcast")
         result.append(sizes.pop() if sizes else 1)
     return tuple(reversed(result))
+
+
+def with_ones(shape: Shape, axes: Container[int]) -> Shape:
+    """A shape with size 1 along some axes."""
+    return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
 
 
 def normalize_axis(op: Op, axis: int, rank: int) -> int:

@@ -31,6 +31,7 @@ from .weights import (
     PackedWeights,
     apart,
     bias_slices,
+    computed_weights,
     in_blocks,
     in_slices,
     layers_of,
@@ -62,8 +63,8 @@ def multiplies_bytes(op: Op, target: Target) -> str | None:
         return "it has groups of channels"
     if len(op.output.shape) > 4 or len(image.shape) > 4:
         return "rank is above 4"
-    if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
-        return "weights or a bias are computed while the model runs"
+    if reason := computed_weights(op):
+        return reason
     if not sums_fit(op.operand(1)):
         return "its weights are no bytes, or too many for sums of 32 bits"
     return None

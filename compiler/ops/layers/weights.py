@@ -198,6 +198,12 @@ def constant_weights(op: Op, target: Target, bias: int = 2) -> str | None:
     return f"input {computed[0]} is computed while the model runs" if computed else None
 
 
+def computed_weights(op: Op) -> str | None:
+    """Why weights, a bias and the like are not known now; None if all are constants."""
+    computed = any(each is not None and not each.constant for each in op.inputs[1:])
+    return "weights or a bias are computed while the model runs" if computed else None
+
+
 def wide_sums(op: Op) -> str | None:
     """Why floats cannot hold the sums of a layer; None if they can."""
     return "its sums may pass 2^24" if "least" in op.attrs else None

@@ -22,7 +22,7 @@ from ..base.shapes import as_inferred
 from ..base.storage import LINEAR, bhwc, slice_count
 from ..elementwise.elementwise import ELEMENTWISE
 from ..layers.weights import layer_constants
-from ..reduce.lines import group_size, power_of_two, seats
+from ..reduce.lines import group_size, largest_divisor, power_of_two, seats
 
 NAME = "tflgpu.fully_connected_chain"
 
@@ -124,9 +124,7 @@ def _parts(inputs: int, blocks: int, items: int) -> int:
 def _seat_rows(rows: int, slices: int, target: Target) -> int:
     """How many rows of a mean are kept in local memory at a time, a divisor of all; 0 of none."""
     most = max(seats(rows * slices, target) // slices, 1)
-    return max(
-        (part for part in range(1, rows + 1) if rows % part == 0 and part <= most), default=0
-    )
+    return largest_divisor(rows, most) if rows else 0
 
 
 def _packed(op: Op, layers: Sequence[Layer], target: Target) -> dict[str, Array]:

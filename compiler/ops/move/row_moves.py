@@ -7,6 +7,7 @@ from ...target import Target
 from ..base.launch import Launch, linear_grid
 from ..base.row_slices import no_row_slices
 from ..base.storage import slice_count
+from ..reduce.lines import largest_divisor
 from .affine_moves import Move, Moved, Source, strides
 
 SHORTEST_ROW = 2  # How many elements of a row are worth a work-item of their own, at least.
@@ -52,7 +53,7 @@ def by_rows(moved: Moved, target: Target) -> Launch | str:
     elif rows > 1 and source.whole_slices(target.lanes):
         busy = target.device.work_items * target.device.light_group
         most = min(max(rows * parts // busy, 1), SLICES_AT_ONCE)
-        at_once = max(n for n in range(1, most + 1) if parts % n == 0)
+        at_once = largest_divisor(parts, most)
     return moved.in_rows(
         "move/move_rows.jinja",
         linear_grid(rows * parts // at_once),

@@ -18,6 +18,7 @@ from typing import Any
 from ...ir import Op, Shape
 from ...target import Target
 from ..base.launch import Grid, Launch, linear_grid
+from ..base.shapes import with_ones
 from ..base.storage import bhwc, slice_count
 from ..elementwise.elementwise import Formula
 
@@ -96,7 +97,7 @@ class Lines:
         batch, height, width, channels = bhwc(self.shape)
         height, width = (1, height * width) if flatten else (height, width)
         sizes = (batch, height, width, slice_count(channels, target))
-        batch, height, width, slices = (1 if i in axes else size for i, size in enumerate(sizes))
+        batch, height, width, slices = with_ones(sizes, axes)
         grid = (
             (group_items, width, batch * slices) if group_items else (width, height, batch * slices)
         )
@@ -239,6 +240,11 @@ def power_of_two(most: int) -> int:
 def power_of_two_from(least: int) -> int:
     """The smallest power of two that is no less than a number, which is positive."""
     return power_of_two(2 * least - 1)
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is at most so large."""
+    return max(each for each in range(1, most + 1) if number % each == 0)
 
 
 def shared_by(parts: int, results: int, target: Target) -> int:

@@ -29,6 +29,7 @@ from .lines import (
     Lines,
     axes_of_rows,
     group_size,
+    largest_divisor,
     merged,
     shared_by,
     too_few_parts,
@@ -216,7 +217,7 @@ def _groups(op: Op, target: Target, pairs: bool = True) -> Launch:
     if pairs and together < pair and groups * size % pair == 0 and busy:
         together = pair
     parts, slices = groups * size // together, together // target.lanes
-    rows = max(rows for rows in range(1, MOST_ROWS + 1) if pixels % rows == 0)
+    rows = largest_divisor(pixels, MOST_ROWS)
     lines = _lines(op)
     return Launch.of(
         op,

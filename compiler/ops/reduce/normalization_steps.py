@@ -16,7 +16,7 @@ from ..base.images import flattens
 from ..base.launch import Launch
 from ..base.shapes import same_as_first
 from ..base.storage import slice_count
-from .lines import SUM, seats, slice_group_size
+from .lines import SUM, largest_divisor, seats, slice_group_size
 from .normalization import pixel_groups
 
 STATISTICS = "tflgpu.pixel_statistics"
@@ -34,12 +34,7 @@ def parts_of(pixels: int, slices: int, target: Target) -> int:
     wanted = -(-target.device.work_items // (slices * group_items))
     if target.on_processor:
         wanted = max(wanted, -(-pixels // MOST_PIXELS))
-    return _divisor(pixels, wanted)
-
-
-def _divisor(pixels: int, wanted: int) -> int:
-    """The largest divisor of a number that is at most as large as wanted."""
-    return max(count for count in range(1, wanted + 1) if pixels % count == 0)
+    return largest_divisor(pixels, wanted)
 
 
 def _infer_statistics(op: Op) -> list[Shape]:
@@ -78,7 +73,7 @@ def _normalize(op: Op, target: Target) -> Launch:
     batches, pixels, groups, size = sizes
     slices = batches * slice_count(groups * size, target)
     group_items = slice_group_size(pixels, target)
-    parts = _divisor(pixels, -(-target.device.work_items // (slices * group_items)))
+    parts = largest_divisor(pixels, -(-target.device.work_items // (slices * group_items)))
     launch = _launch(op, target, "reduce/normalize_pixels.jinja", parts)
     own = {
         "size": size,

@@ -11,7 +11,7 @@ from ...target import Target
 from ..base.definition import Implementation, Reason, define, no_reason, row_major
 from ..base.launch import Launch
 from ..base.row_slices import no_long_rows, no_row_slices
-from ..base.shapes import normalize_axis
+from ..base.shapes import normalize_axis, with_ones
 from ..base.storage import FLOATS, INTEGERS, bhwc, bhwc_axes, kernel_dtype, slice_count
 from ..base.traits import Permutable, RangeOf, Traits, among_operands
 from ..elementwise.elementwise import Formula
@@ -107,8 +107,7 @@ def axes(op: Op) -> tuple[int, ...]:
 
 def kept_shape(op: Op) -> Shape:
     """The output's shape with the reduced axes kept at size 1."""
-    shape, reduced = op.operand(0).shape, axes(op)
-    return tuple(1 if axis in reduced else size for axis, size in enumerate(shape))
+    return with_ones(op.operand(0).shape, axes(op))
 
 
 def infer(op: Op) -> list[Shape]:

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from ...ir import Shape, Tensor
+from ...ops.base.shapes import with_ones
 from ...ops.decomposed.stablehlo_indexing import Indexing, gathering, numbers, scattering
 from ...ops.indexing.windows import JOIN, JOIN_ALONG, TAKE, joins_lines
 from ...ops.move.slice import strided_at_computed
@@ -50,7 +51,7 @@ def _at_places(
     here: Decomposition, x: Tensor, begin: Tensor, entries: Sequence[int], axes: Sequence[int]
 ) -> Tensor:
     """The part of `x` that has the places in those entries of `begin` alone along those axes."""
-    window = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+    window = with_ones(x.shape, axes)
     places = _from_start(here, begin, entries, [x.shape[axis] for axis in axes])
     starts = here.reshape(places, (1, len(axes)))
     return here.reshape(here.add(TAKE, x, starts, axes=tuple(axes), window=window), window)

@@ -7,6 +7,7 @@ A step of a recurrent network is such a sum. The order of summation does not cha
 """
 
 from ...ir import Graph, Op
+from ...ops.layers.weights import computed_weights
 from ...ops.matmul.fully_connected_sum import NAME
 from ..rewrite import also_used, rewrite
 
@@ -24,8 +25,8 @@ def add_fully_connected(graph: Graph, first: Op, total: Op) -> str | None:
     if not total.output.shape == first.output.shape == other.shape:
         return "one summand broadcasts"
     for layer in (first, second):
-        if any(tensor is not None and not tensor.constant for tensor in layer.inputs[1:]):
-            return "weights or a bias are computed while the model runs"
+        if reason := computed_weights(layer):
+            return reason
         if layer.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
             return "the weights have a shuffled format"
         if layer.operand(0).shape[-1] != layer.operand(1).shape[1]:

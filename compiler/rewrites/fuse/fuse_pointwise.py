@@ -3,6 +3,7 @@
 from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops.conv.conv import groups, window
 from ...ops.conv.depthwise_pointwise import NAME, fits
+from ...ops.layers.weights import computed_weights
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
@@ -41,9 +42,8 @@ def _unsupported_reason(depthwise: Op, op: Op, target: Target) -> str | None:
         return "the convolution is not 1x1 and ungrouped"
     if target.byte_products and op.attrs.get("exact"):
         return "alone, the convolution multiplies bytes"
-    constants = (*depthwise.inputs[1:], *op.inputs[1:])
-    if any(tensor is not None and not tensor.constant for tensor in constants):
-        return "weights or a bias are computed while the model runs"
+    if reason := computed_weights(depthwise) or computed_weights(op):
+        return reason
     if depthwise.operand(1).shape[3] != depthwise.operand(0).shape[3]:
         return "the depthwise convolution has several outputs per channel"
     if any(tensor.elements != 1 or not tensor.constant for tensor in depthwise.epilogue_inputs):

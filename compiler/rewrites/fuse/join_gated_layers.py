@@ -12,6 +12,7 @@ blocks are those of one after the other.
 from collections.abc import Sequence
 
 from ...ir import FusedOp, Graph, Op, Tensor
+from ...ops.layers.weights import computed_weights
 from ...ops.matmul.fully_connected import OF_BLOCKS, shares_sums
 from ...ops.matmul.normalized_product import NAME as NORMALIZED
 from ...ops.matmul.normalized_product import read_again
@@ -62,8 +63,8 @@ def _unsupported_reason(first: Op, second: Op, target: Target) -> str | None:
     for layer in (first, second):
         if len(layer.core) > 1 or len(layer.outputs) > 1 or "layers" in layer.attrs:
             return "a layer stores rows as well, or is two already"
-        if any(each is not None and not each.constant for each in layer.inputs[1:]):
-            return "weights or a bias are computed while the model runs"
+        if reason := computed_weights(layer):
+            return reason
     if second.name == NORMALIZED and (reason := read_again(second, target, layers=2)):
         return reason
     if len(first.ops) + len(second.ops) > MOST:

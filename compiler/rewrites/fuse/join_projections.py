@@ -12,6 +12,7 @@ from ...ops.attention.attention import NAME as ATTENTION
 from ...ops.attention.rotation import NAME as ROTATION
 from ...ops.base.storage import bhwc
 from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.layers.weights import computed_weights
 from ...ops.matmul.fully_connected import OF_BLOCKS
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
@@ -110,7 +111,7 @@ def _projection(graph: Graph, attention: Op, tensor: Tensor, target: Target) -> 
         reader, op = op, graph.producer(op.operand(0))
     if op is None or op.name not in LAYERS or graph.only_reader(op.output) is not reader:
         return None
-    if any(each is not None and not each.constant for each in op.inputs[1:]):
+    if computed_weights(op):
         return None
     shape = op.output.shape
     views = len(shape) <= 4 and bhwc(shape)[0] == 1 and shape[-1] % target.lanes == 0

@@ -15,6 +15,7 @@ weights of each output of layer normalization their mean is taken, which centers
 import numpy as np
 
 from ...ir import Array, FusedOp, Graph, Op, Tensor, constant
+from ...ops.layers.weights import computed_weights
 from ...ops.matmul.normalized_product import NAME, unsuited
 from ...ops.reduce.normalization import NAME as NORMALIZATION
 from ...ops.reduce.normalization import shape_normalized
@@ -64,8 +65,8 @@ def _unsupported_reason(
     if len(layers) > MOST_LAYERS:
         return f"{len(layers)} layers would find the deviations of the same rows"
     for layer in layers:
-        if any(each is not None and not each.constant for each in layer.inputs[1:]):
-            return "weights or bias are computed while the model runs"
+        if reason := computed_weights(layer):
+            return reason
         if len(layer.inputs) > 3 or "exact" in layer.attrs or layer.early_outputs:
             return "the layer has whole numbers, a gate or early outputs"
         if layer.operand(1).tied:

@@ -7,11 +7,12 @@ import numpy as np
 
 from ....runtime.plan.storage import WORD
 from ...ir import Graph, Op, Shape, Tensor, constant
+from ...ops.base.shapes import with_ones
 from ...ops.base.storage import element_bytes, slice_count
 from ...ops.indexing.lookup import NAME as LOOKUP
 from ...ops.layers.weights import stored_bits
 from ...ops.matmul.fully_connected import OF_BLOCKS
-from ...ops.reduce.lines import group_size
+from ...ops.reduce.lines import group_size, largest_divisor
 from ...ops.reduce.reduce import REDUCTIONS, as_images, axes, nan_by_place
 from ...target import Target
 from ..decompose.decomposition import Decomposition
@@ -195,8 +196,7 @@ def _parts(op: Op, target: Target) -> int:
     items = group_size(pixels, target)
     if slices * items >= target.device.work_items or pixels < MIN_PIXELS * items:
         return 1
-    most = target.device.work_items // slices
-    parts = max(count for count in range(1, most + 1) if pixels % count == 0)
+    parts = largest_divisor(pixels, target.device.work_items // slices)
     return parts if parts > items else 1
 
 
@@ -209,12 +209,12 @@ def _split(graph: Graph, op: Op, parts: int, steps: Sequence[tuple[int, ...]]) -
         view = Tensor(f"{name}/parts", shape, value.dtype)
         graph.add(Op("RESHAPE", (value,), (view,), {"new_shape": shape}, op.index))
         value = view
-    for number, reduced in enumerate(steps):
-        over = constant(f"{name}/axes_{number}", np.array(reduced, np.int32))
+    for number, step in enumerate(steps):
+        over = constant(f"{name}/axes_{number}", np.array(step, np.int32))
         if number == len(steps) - 1:
             graph.set_inputs(op, (value, over))
             return
-        size = tuple(1 if axis in reduced else each for axis, each in enumerate(value.shape))
+        size = with_ones(value.shape, step)
         partial = Tensor(f"{name}/step_{number}", size, value.dtype, kept=True)
         graph.add(Op(op.name, (value, over), (partial,), op.attrs, op.index))
         value = partial

@@ -23,6 +23,7 @@ from math import prod
 from ...ir import Graph, Op, Tensor
 from ...ops.conv.conv import groups, window
 from ...ops.elementwise.elementwise import ELEMENTWISE
+from ...ops.layers.weights import computed_weights
 from ...ops.move.transpose import permutation
 from ...ops.reduce.softmax import softmax_axis
 from ...target import Target
@@ -102,7 +103,7 @@ def _is_layer(op: Op) -> bool:
     """Whether an operator multiplies the channels of each pixel by constant weights."""
     if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3 or op.epilogue:
         return False
-    if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
+    if computed_weights(op):
         return False
     if op.name == "CONV_2D":
         return groups(op) == 1 and window(op).pointwise

@@ -16,7 +16,7 @@ from typing import Any
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
 from ...ops.reduce.normalization import NAME
-from ...ops.reduce.reduce import axes
+from ...ops.reduce.reduce import axes, kept_shape
 from ...target import Target
 from ..decompose.decomposition import Decomposition
 from ..rewrite import Attempt, Attempts, also_used, graph_rewrite
@@ -154,7 +154,7 @@ def _statistics(
 ) -> Statistics | str:
     """The statistics that a variance belongs to, or why it belongs to none."""
     reduced = axes(variance)
-    kept = tuple(1 if axis in reduced else size for axis, size in enumerate(values.shape))
+    kept = kept_shape(variance)
     ops = {variance, *squares}
     if values.constant or values.shape != variance.operand(0).shape:
         return "the values are a constant, or they broadcast"

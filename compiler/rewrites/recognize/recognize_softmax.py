@@ -4,8 +4,8 @@ e = EXP(SUB(x, REDUCE_MAX(x)))   y = DIV(e, SUM(e))      with or without the max
 becomes   y = SOFTMAX(x) beta=1.0 axis=3                 where axis is that of the sum
 """
 
-from ...ir import Graph, Op, Shape, Tensor
-from ...ops.reduce.reduce import axes
+from ...ir import Graph, Op, Tensor
+from ...ops.reduce.reduce import axes, kept_shape
 from ..rewrite import rewrite
 from .region import leading_to, remove_region, used_elsewhere
 
@@ -22,7 +22,7 @@ def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> str | None:
         return "the sum is not of exponentials"
     if quotient.operand(0) is not powers or quotient.operand(1) is not total.output:
         return "the exponentials are not divided by their sum"
-    if len(axes(total)) != 1 or total.output.shape != _reduced(powers, axes(total)):
+    if len(axes(total)) != 1 or total.output.shape != kept_shape(total):
         return "the sum is not over a single axis, or does not keep it"
     if _few_long_lines(powers, axes(total)[0]):
         return "its few long lines across rows keep a device less busy than the steps"
@@ -43,11 +43,6 @@ def _few_long_lines(tensor: Tensor, axis: int) -> bool:
     return across and length >= LONG_LINE and tensor.elements // length < FEW_LINES
 
 
-def _reduced(tensor: Tensor, gone: tuple[int, ...]) -> Shape:
-    """A tensor's shape with size 1 along the axes `gone`."""
-    return tuple(1 if axis in gone else size for axis, size in enumerate(tensor.shape))
-
-
 def _unshifted(graph: Graph, exponent: Tensor, over: tuple[int, ...]) -> tuple[Tensor, list[Op]]:
     """The exponent before its maximum is subtracted, and the operators that subtract it."""
     shifted = graph.producer(exponent)
@@ -56,6 +51,6 @@ def _unshifted(graph: Graph, exponent: Tensor, over: tuple[int, ...]) -> tuple[T
     most = graph.producer(shifted.operand(1))
     if most is None or most.name != "REDUCE_MAX" or most.operand(0) is not shifted.operand(0):
         return exponent, []
-    if axes(most) != over or most.output.shape != _reduced(exponent, over):
+    if axes(most) != over or most.output.shape != kept_shape(most):
         return exponent, []
     return shifted.operand(0), [shifted, most]
