@@ -6,6 +6,8 @@ Sources of kernels are highlighted HTML.
 from collections.abc import Mapping
 from dataclasses import asdict
 from html import escape
+from itertools import groupby
+from typing import Any
 
 from pygments.lexer import Lexer
 from pygments.lexers.c_cpp import CLexer
@@ -183,7 +185,7 @@ def _measured(time: Time | None) -> Json:
 
 
 def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[Json]:
-    sources = highlighted_sources(variant)
+    lexer = CLexer() if variant.plan.target == "opencl" else GLShaderLexer()
     return [
         {
             "name": kernel.name,
@@ -191,7 +193,7 @@ def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[
             "group": kernel.group,
             "shared": kernel.shared_memory,
             "edited": index in variant.plan.edits,
-            "source": sources[kernel.file],
+            "source": _highlighted(variant.sources[kernel.file], lexer),
             "code": asdict(machine_code[kernel.name]) if kernel.name in machine_code else None,
         }
         for index, kernel in enumerate(variant.plan.kernels)
@@ -221,28 +223,18 @@ CLASSES = (
 )
 
 
-def highlighted_sources(variant: Variant) -> dict[str, str]:
-    """The source of each kernel as HTML, by `Kernel.file`."""
-    lexer = CLexer() if variant.plan.target == "opencl" else GLShaderLexer()
-    return {file: highlighted(text, lexer) for file, text in variant.sources.items()}
-
-
-def highlighted(text: str, lexer: Lexer) -> str:
+def _highlighted(text: str, lexer: Lexer) -> str:
     """A source as HTML with a span around each coloured run of tokens.
 
     Most tokens of a kernel are plain, so that this is a fraction of what Pygments' own formatter
     writes, which marks all of them.
     """
-    pieces: list[tuple[str, str]] = []
-    for kind, value in lexer.get_tokens(text):
-        name = next((name for parent, name in CLASSES if kind in parent), "")
-        if pieces and pieces[-1][0] == name:
-            pieces[-1] = (name, pieces[-1][1] + value)
-        else:
-            pieces.append((name, value))
-    return "".join(
-        f'<span class="{name}">{escape(value, quote=False)}</span>'
-        if name
-        else escape(value, quote=False)
-        for name, value in pieces
-    )
+    pieces = []
+    for name, run in groupby(lexer.get_tokens(text), lambda token: _class(token[0])):
+        piece = escape("".join(value for _, value in run), quote=False)
+        pieces.append(f'<span class="{name}">{piece}</span>' if name else piece)
+    return "".join(pieces)
+
+
+def _class(kind: Any) -> str:
+    return next((name for parent, name in CLASSES if kind in parent), "")

@@ -130,16 +130,11 @@ def _occurrences(
 ) -> dict[tuple[int | None, ...], list[int]]:
     """Where each run of this length starts; occurrences of one run do not overlap."""
     found: dict[tuple[int | None, ...], list[int]] = {}
-    whole = tuple(sequence)
-    taken = -1
-    for start in range(len(whole) - length + 1):
-        if whole[start + length - 1] is None:
-            taken = start + length - 1
-        if start == 0:
-            taken = max((i for i in range(length) if whole[i] is None), default=-1)
-        if taken >= start:
+    for start in range(len(sequence) - length + 1):
+        run = tuple(sequence[start : start + length])
+        if None in run:
             continue
-        starts = found.setdefault(whole[start : start + length], [])
+        starts = found.setdefault(run, [])
         if not starts or starts[-1] + length <= start:
             starts.append(start)
     return found

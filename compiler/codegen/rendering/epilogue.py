@@ -111,8 +111,7 @@ class Chain:
     def _computed(self, op: Op, operands: Sequence[Expression], number: int) -> Expression:
         """The value of one operator; an operand that its formula repeats gets a variable."""
         integers, row = computes_integers(op), ELEMENTWISE[op.name]
-        attrs = {name: op.attrs[name] for name in row.attributes if name in op.attrs}
-
+        attrs = row.attributes_of(op)
         dtypes = [kernel_dtype(tensor.dtype) for tensor in op.inputs if tensor is not None]
 
         def result(values: Sequence[Expression]) -> Expression:

@@ -76,6 +76,10 @@ class Elementwise:
         own = tuple(item.name for item in parameters if item.kind == Parameter.KEYWORD_ONLY)
         return (*own, "low", "high") if self.whole else own
 
+    def attributes_of(self, op: Op) -> dict[str, Any]:
+        """The attributes that the formula takes, by name."""
+        return {name: op.attrs[name] for name in self.attributes if name in op.attrs}
+
     def traits(self) -> Traits:
         """The traits that follow from the fields."""
         return Traits(
@@ -96,7 +100,7 @@ class Elementwise:
         return self.integer or self.formula if integers else self.formula
 
     def reference(self, op: Op, *arrays: Array) -> Array:
-        attrs = {name: op.attrs[name] for name in self.attributes if name in op.attrs}
+        attrs = self.attributes_of(op)
         if self.function is not None:
             result = self.function(*arrays, **attrs)
         else:
