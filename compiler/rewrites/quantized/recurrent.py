@@ -63,6 +63,11 @@ class _Cell(Cell):
         self.tanh = self._table("tanh", tanh)
         self.tanh_of_cell = self._table("tanh_of_cell", lambda x: tanh(x, 15 + self.cell_bits))
 
+    def run(self) -> Tensor:
+        """LiteRT copies the integers of the output state, whatever the result's quantization."""
+        state = self.op.operand(OUTPUT_STATE)
+        return self.here.reinterpreted(super().run(), state, self.op.output)
+
     def _check(self) -> None:
         here, op = self.here, self.op
         if op.operand(0).dtype != "int8" or op.operand(CELL_STATE).dtype != "int16":

@@ -43,6 +43,7 @@ def lstm(
     cell_scale: float = 2.0**-11,
     peephole: bool = False,
     normalized: tuple[float, float] | None = None,
+    result_zero: int = 5,
 ) -> bytes:
     """A model that is an LSTM; `joined` lets the forget gate stand for the input gate, too.
 
@@ -77,7 +78,7 @@ def lstm(
     hidden = tensor("hidden", (1,), "int8", 0.0078, -3 if projected else 5)
     step = normalized[0] if normalized else 2.0**-12
     inner = [tensor(f"inner{i}", (1,), "int16", step) for i in range(4)]
-    result = tensor("y", (BATCH, steps, outputs), "int8", 0.0078, 5)
+    result = tensor("y", (BATCH, steps, outputs), "int8", 0.0078, result_zero)
     attrs = {"fused_activation_function": "TANH", "cell_clip": 10.0, "time_major": False}
     op = Op(
         *("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, (result,), attrs),
@@ -182,6 +183,7 @@ CELLS_OF_ALL_KINDS = {
     "features of many ranks": lambda: svdf(rank=173, memory=3),
     "peepholes": lambda: lstm(peephole=True),
     "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
+    "result of another zero point than the state": lambda: lstm(result_zero=-60),
     "normalized": lambda: lstm(normalized=NORMAL),
     "normalized, with joined gates and a projection": lambda: lstm(
         normalized=NORMAL, joined=True, projected=11
