@@ -66,6 +66,19 @@ def weights_alone() -> Iterator[Case]:
         filters = weights((19, 3, 3, 300), channels=channels)
         value = call("CONV_2D", x(2, 7, 5, 300), filters, w(19), **window(), **plain)
         yield row("weights", f"CONV_2D of large sums {how}", value)
+        transposed: tuple[tuple[str, Shape, int, Shape, int], ...] = (
+            ("SAME", (4, 3), 2, (10, 14), 7),
+            ("VALID", (3, 5), 2, (11, 17), 7),
+            ("SAME", (3, 3), 1, (5, 7), 7),
+            ("SAME", (8, 8), 7, (35, 49), 3),
+            ("VALID", (2, 2), 2, (10, 14), 1200),
+        )
+        for padding, sides, steps, output, inputs in transposed:
+            filters = weights((19, *sides, inputs), channels=channels)
+            operands = ints(2, *output, 19), filters, x(2, 5, 7, inputs), w(19)
+            around = {"padding": padding, "stride_h": steps, "stride_w": steps}
+            value = call("TRANSPOSE_CONV", *operands, **around)
+            yield row("weights", f"TRANSPOSE_CONV {padding} {sides} by {steps} {how}", value)
 
 
 def weights_that_are_computed() -> Iterator[Case]:

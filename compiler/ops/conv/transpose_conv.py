@@ -93,7 +93,7 @@ def _constant(op: Op, target: Target) -> str | None:
 
 def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, height, _, channels = op.output.shape
-    shape, phases = window(op), _by_phases(op)
+    shape, phases = window(op), by_phases(op)
     count, operands = slice_count(channels, target), epilogue_operands(op)
     # Columns a stride apart are a row of their own.
     area = Area(phases.columns, height * shape.stride_x, batch, count, operands=operands)
@@ -108,7 +108,7 @@ def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     )
 
 
-def _by_phases(op: Op) -> Phases:
+def by_phases(op: Op) -> Phases:
     return Phases(window(op), *op.output.shape[1:3])
 
 
@@ -118,7 +118,7 @@ def _thin(op: Op, target: Target) -> str | None:
         return f"{channels} output channels are more than {target.device.transposed_thin}"
     if channels > target.lanes:
         return f"{channels} output channels are more than a slice"
-    phases = _by_phases(op)
+    phases = by_phases(op)
     vectors = slice_count(phases.count * channels, target)
     if vectors > target.device.accumulators:
         return f"{phases.count} output pixels per input pixel exceed the device's accumulators"
@@ -131,7 +131,7 @@ def _thin(op: Op, target: Target) -> str | None:
 
 def _build_thin(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, _, _, channels = op.output.shape
-    weights, phases = op.constant(1), _by_phases(op)
+    weights, phases = op.constant(1), by_phases(op)
     vectors = slice_count(phases.count * channels, target)
     area = Area(phases.columns, phases.rows, batch, sums=vectors)
     tile = choose_tile(area, target, wanted)
@@ -166,7 +166,7 @@ def _block(size: int) -> Callable[[Op, Target], str | None]:
 
 def _build_block(op: Op, target: Target, wanted: TileShape | None) -> Launch:
     batch, _, _, channels = op.output.shape
-    weights, phases = op.constant(1), _by_phases(op)
+    weights, phases = op.constant(1), by_phases(op)
     count = slice_count(channels, target)
     operands = epilogue_operands(op)
     area = Area(phases.columns, phases.rows, batch, count, phases.count, operands)

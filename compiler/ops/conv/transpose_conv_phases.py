@@ -3,11 +3,13 @@
 With a stride of 2 there are 2 x 2 phases. Output row `row * stride + phase - padding` reads input
 rows `row`, `row - 1`, ... through rows `phase`, `phase + stride`, ... of the window; columns work
 the same way. A work-item that computes all phases of a pixel reads each input pixel once for all of
-them instead of once for each.
+them instead of once for each. So does a convolution to which phases are channels; what it computes
+becomes pixels by `PHASES_TO_SPACE` of `move/space_to_depth.py`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from ...target import Target
 from ..base.storage import slice_count
 from ..base.window import Window
 from ..layers.weights import PackedWeights
+
+# So many products of bytes, at most, take less time than one of floats.
+GAIN = 3
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,29 @@ class Phases:
     @property
     def taps_across(self) -> int:
         return -(-self.window.width // self.window.stride_x)
+
+    @property
+    def as_pixels(self) -> dict[str, Any]:
+        """The attributes with which `PHASES_TO_SPACE` makes an image of channels of phases."""
+        window = self.window
+        return {
+            "blocks": (window.stride_y, window.stride_x),
+            "crops": (window.top % window.stride_y, window.left % window.stride_x),
+            "size": (self.height, self.width),
+        }
+
+    def padding(self, height: int, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """What a convolution by the weights of `as_channels` needs around an input."""
+        rows = self.taps_down - 1 - self.first_row, self.first_row + self.rows - height
+        columns = self.taps_across - 1 - self.first_column, self.first_column + self.columns - width
+        return rows, columns
+
+    @property
+    def mostly_gaps(self) -> str | None:
+        """Why such a convolution is slower, of whose products too many are by 0; None if not."""
+        taps = self.count * self.taps_down * self.taps_across
+        own = self.window.height * self.window.width
+        return f"its phases read {taps} pixels, of which {own} count" if taps > GAIN * own else None
 
     def overhangs(self, pixels: int) -> tuple[bool, bool, bool, bool]:
         """Whether tiles of `pixels` pixels exceed the output: above, below, on the left, right."""
@@ -146,20 +174,25 @@ def _taps(first: int, count: int, stride: int, phases: int) -> Array:
     return pixels[:, None] + np.arange(phases)
 
 
+def repeated(table: Array, phases: Phases) -> Array:
+    """A number, or one for each output channel, for the channels of all phases."""
+    return np.tile(table.reshape(-1), phases.count if table.size > 1 else 1)
+
+
 def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> PackedWeights:
     """OHWI weights with phases and output channels in the lanes, float32.
 
     [row][column][input channel][vector][lane], where vectors and lanes together are
     [phase][output channel]. Weights are zero where a phase reads no pixel.
     """
-    return PackedWeights(as_channels(weights, phases), vectors, target.lanes)
+    turned = as_channels(weights, phases)[:, ::-1, ::-1]
+    return PackedWeights(turned, vectors, target.lanes)
 
 
 def as_channels(weights: Array, phases: Phases) -> Array:
     """OHWI weights with an output channel for each phase: [phase, output][row][column][input].
 
-    Row 0 is the one a phase is of, row 1 the one above it, and so on; columns work the same way.
-    Weights are zero where a phase reads no pixel.
+    The last row and column are those of a phase's own pixel. Weights are zero where it reads none.
     """
     outputs, height, width, inputs = weights.shape
     down, across = phases.window.stride_y, phases.window.stride_x
@@ -169,4 +202,5 @@ def as_channels(weights: Array, phases: Phases) -> Array:
     whole[:, :height, :width] = weights
     apart = whole.reshape(outputs, phases.taps_down, down, phases.taps_across, across, inputs)
     by_phase = apart.transpose(2, 4, 0, 1, 3, 5)
-    return by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)
+    joined = by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)
+    return np.ascontiguousarray(joined[:, ::-1, ::-1])

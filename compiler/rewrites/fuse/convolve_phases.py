@@ -11,21 +11,16 @@ reads no pixel. What reads each channel's values and constants alone is computed
 become pixels, so that these are moved as bytes.
 """
 
-import numpy as np
-
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.base.traits import Range
-from ...ops.conv import transpose_conv
-from ...ops.conv.transpose_conv_phases import Phases, as_channels
+from ...ops.conv.transpose_conv import bias_position, by_phases, input_image
+from ...ops.conv.transpose_conv_phases import Phases, as_channels, repeated
 from ...ops.elementwise.elementwise import ELEMENTWISE
 from ...ops.layers.byte_products import multiplies_bytes
 from ...ops.move.space_to_depth import PHASES_TO_SPACE
 from ...target import Target
 from ..quantized.store_integers import ranges_of
 from ..rewrite import Attempt, Attempts, graph_rewrite
-
-# So many products of bytes, at most, take less time than one of floats.
-GAIN = 3
 
 
 @graph_rewrite()
@@ -34,8 +29,7 @@ def convolve_phases(graph: Graph, target: Target) -> Attempts:
     found = [op for op in graph.ops if op.name == "TRANSPOSE_CONV" and op.attrs.get("exact")]
     ranges = ranges_of(graph) if found else {}
     for op in found:
-        phases = Phases(transpose_conv.window(op), *op.output.shape[1:3])
-        known = ranges.get(transpose_conv.input_image(op))
+        phases, known = by_phases(op), ranges.get(input_image(op))
         if (yield Attempt((op,), _unsupported_reason(op, phases, known, target))):
             assert known is not None
             _replace(graph, op, phases, _convolution(op, phases, known[0]))
@@ -47,45 +41,35 @@ def _unsupported_reason(op: Op, phases: Phases, known: Range | None, target: Tar
         return "its image holds no integers of 8 bits"
     if not all(each.constant for each in _constants(op)):
         return "weights or a bias are computed while the model runs"
-    taps = phases.count * phases.taps_down * phases.taps_across
-    height, width = op.operand(1).shape[1:3]
-    if taps > GAIN * height * width:
-        return f"its phases read {taps} pixels, of which {height * width} count"
-    return multiplies_bytes(_convolution(op, phases, known[0]), target)
+    return phases.mostly_gaps or multiplies_bytes(_convolution(op, phases, known[0]), target)
 
 
 def _constants(op: Op) -> list[Tensor]:
     """The weights and the bias, if there is one."""
-    bias = op.input(transpose_conv.bias_position(op))
+    bias = op.input(bias_position(op))
     return [op.operand(1), *([] if bias is None else [bias])]
 
 
 def _convolution(op: Op, phases: Phases, least: int) -> Op:
     """The convolution of all phases; `least` is the least number of the image."""
-    image, (weights, *bias) = transpose_conv.input_image(op), _constants(op)
+    image, (weights, *bias) = input_image(op), _constants(op)
     batch, rows, columns, _ = image.shape
-    # The pixel of a phase is the last one that its convolution reads.
-    turned = np.ascontiguousarray(as_channels(weights.values, phases)[:, ::-1, ::-1])
-    operands = [image, constant(f"{weights.name}/phases", turned)]
-    operands += [_for_phases(each, phases) for each in bias]
-    sums = Tensor(
-        f"{op.output.name}/phases", (batch, phases.rows, phases.columns, len(turned)), "float32"
-    )
-    padding = (
-        _around(rows, phases.first_row, phases.rows, phases.taps_down),
-        _around(columns, phases.first_column, phases.columns, phases.taps_across),
-    )
-    attrs = {**op.attrs, "padding": padding, "stride_h": 1, "stride_w": 1, "least": least}
+    kernels = constant(f"{weights.name}/phases", as_channels(weights.values, phases))
+    operands = [image, kernels, *(_for_phases(each, phases) for each in bias)]
+    shape = (batch, phases.rows, phases.columns, kernels.shape[0])
+    attrs = {
+        **op.attrs,
+        "padding": phases.padding(rows, columns),
+        "stride_h": 1,
+        "stride_w": 1,
+        "least": least,
+    }
+    sums = Tensor(f"{op.output.name}/phases", shape, "float32")
     return Op("CONV_2D", operands, (sums,), attrs, op.index, origins=op.origins)
 
 
-def _around(size: int, first: int, count: int, taps: int) -> tuple[int, int]:
-    """The padding of an axis of so many pixels for `count` results from pixel `first` on."""
-    return taps - 1 - first, first + count - size
-
-
 def _replace(graph: Graph, op: Op, phases: Phases, convolution: Op) -> None:
-    window, steps = phases.window, _by_channel(graph, op)
+    steps = _by_channel(graph, op)
     before, after = op.output, convolution.output
     graph.remove(op)
     graph.add(convolution)
@@ -97,12 +81,7 @@ def _replace(graph: Graph, op: Op, phases: Phases, convolution: Op) -> None:
         after = Tensor(f"{before.name}/phases", after.shape, before.dtype)
         graph.remove(step)
         graph.add(Op(step.name, operands, (after,), step.attrs, step.index, origins=step.origins))
-    place = {
-        "blocks": (window.stride_y, window.stride_x),
-        "crops": (window.top % window.stride_y, window.left % window.stride_x),
-        "size": before.shape[1:3],
-    }
-    graph.add(Op(PHASES_TO_SPACE, (after,), (before,), place, op.index))
+    graph.add(Op(PHASES_TO_SPACE, (after,), (before,), phases.as_pixels, op.index))
 
 
 def _by_channel(graph: Graph, op: Op) -> list[Op]:
@@ -124,6 +103,4 @@ def _is_table(tensor: Tensor) -> bool:
 
 def _for_phases(table: Tensor, phases: Phases) -> Tensor:
     """A constant of each channel as that of the channels of all phases."""
-    if table.elements == 1:
-        return table
-    return constant(f"{table.name}/phases", np.tile(table.values.reshape(-1), phases.count))
+    return constant(f"{table.name}/phases", repeated(table.values, phases))

@@ -4,16 +4,20 @@ Rows of the operand are quantized while the model runs (`rows`); the sums are of
 become floats again.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...ir import Array, Op, Tensor
 from ...ops.base.window import Window
+from ...ops.conv.transpose_conv import by_phases
+from ...ops.conv.transpose_conv_phases import as_channels, repeated
 from ...ops.elementwise.cast import rounded_to_bfloat16
 from ...ops.layers.byte_products import sums_fit
 from ...ops.layers.weights import scaled_totals, sharing
 from ...ops.matmul.fully_connected import OF_BLOCKS
+from ...ops.move.space_to_depth import PHASES_TO_SPACE
 from ...ops.reduce.extremes import ROW_SCALES
 from .blocks import XNNPACK_BLOCK, check_own_kernel, scales_of_blocks
 from .lowering import EXACT, PACKED, Lowering
@@ -44,7 +48,7 @@ def _layer(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) 
         return _depthwise(here, image, weights, bias)
     if weights.blocks is not None:
         sums, scale = _of_blocks(here, image, weights)
-        return _scaled(here, sums, scale, weights, bias)
+        return _scaled(here, sums, scale, np.ones(()), bias)
     if left_by_xnnpack(here):
         return _by_own_kernel(here, image, weights, bias)
     axes = _axes(here.op, image, weights)
@@ -53,11 +57,13 @@ def _layer(here: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) 
     if axes == [len(image.shape) - 1] and (bytes_alone or _fit(matrix)):
         sums, scale = _sums_of_rows(here, image, matrix)
     elif bytes_alone:
-        sums, scale = _sums_of_windows(here, image, matrix)
+        window = Window.of(here.op, *weights.shape[1:3])
+        around = (window.top, window.bottom), (window.left, window.right)
+        sums, scale = _sums_of_windows(here, image, matrix, around)
     else:
         integers, scale = by_rows(here, image, axes)
         sums = _sums(here, integers, matrix)
-    return _scaled(here, sums, scale, weights, bias)
+    return _scaled(here, sums, scale, here.scales(weights), bias)
 
 
 def left_by_xnnpack(here: Lowering) -> bool:
@@ -117,7 +123,8 @@ def _sums_of_rows(here: Lowering, rows: Tensor, weights: Tensor) -> tuple[Tensor
     taken from its sums.
     """
     integers, scale, zero = _rounded(here, rows)
-    return _sums_less_zero(here, integers, zero, weights), scale
+    sums = _sums(here, integers, weights, **_wide(weights))
+    return _less_zero(here, sums, zero, weights), scale
 
 
 def _rounded(here: Lowering, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -126,28 +133,32 @@ def _rounded(here: Lowering, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return here.add("tflgpu.round_rows", rows, scale, zero), scale, zero
 
 
-def _sums_of_windows(here: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _sums_of_windows(
+    here: Lowering, image: Tensor, weights: Tensor, around: Sequence[tuple[int, int]], **others: Any
+) -> tuple[Tensor, Tensor]:
     """The sums of windows of integers less their zero points, and the scales of the images.
 
-    What is put around an image becomes its zero point.
+    What is put around an image becomes its zero point. `others` are attributes in place of the
+    operator's.
     """
-    window = Window.of(here.op, *weights.shape[1:3])
     scale, zero = of_lines(here, ROW_SCALES, image, [1, 2, 3])
-    edges = [(0, 0), (window.top, window.bottom), (window.left, window.right), (0, 0)]
+    edges = [(0, 0), *around, (0, 0)]
     if any(map(any, edges)):
         image = here.add("PAD", image, here.constant(edges, "int32"))
     integers = here.add("tflgpu.round_rows", image, scale, zero)
-    return _sums_less_zero(here, integers, zero, weights, padding="VALID"), scale
+    attrs = {**here.unfused, **others, **_wide(weights), "padding": "VALID"}
+    sums = here.add("CONV_2D", integers, weights, None, **attrs, exact=True)
+    return _less_zero(here, sums, zero, weights), scale
 
 
-def _sums_less_zero(
-    here: Lowering, integers: Tensor, zero: Tensor, weights: Tensor, **others: Any
-) -> Tensor:
-    """Sums of products of bytes, as wide as they must be, less what zero points come to in them."""
-    values = weights.values
-    wide = {} if _fit(weights) else {"least": -128}
-    sums = _sums(here, integers, weights, **others, **wide)
-    totals = values.reshape(len(values), -1).sum(1)
+def _wide(weights: Tensor) -> dict[str, int]:
+    """The attribute that tells of sums of bytes that float32 does not hold."""
+    return {} if _fit(weights) else {"least": -128}
+
+
+def _less_zero(here: Lowering, sums: Tensor, zero: Tensor, weights: Tensor) -> Tensor:
+    """Sums of products of bytes less what zero points come to in them."""
+    totals = weights.values.reshape(len(weights.values), -1).sum(1)
     return here.add("tflgpu.less_zero", sums, zero, here.constant(totals))
 
 
@@ -230,10 +241,29 @@ def hybrid_transposed(here: Lowering) -> Tensor:
     op = here.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     check_weights(here, weights)
+    if (result := _by_phases(here)) is not None:
+        return result
     integers, scale = by_rows(here, image, [1, 2, 3])
     operands = (size, here.centered(weights), integers, None)
     sums = here.add(op.name, *operands, dtype="float32", **here.unfused, exact=True)
-    return here.activated(_scaled(here, sums, scale, weights, bias))
+    return here.activated(_scaled(here, sums, scale, here.scales(weights), bias))
+
+
+def _by_phases(here: Lowering) -> Tensor | None:
+    """TRANSPOSE_CONV as a convolution of bytes to which phases are channels, if that is faster."""
+    op = here.op
+    weights, image, bias = op.operand(1), op.operand(2), op.input(3)
+    if not weights.constant or (bias is not None and not bias.constant):
+        return None
+    phases = by_phases(op)
+    matrix = here.constant(as_channels(here.centered(weights).values, phases))
+    if phases.mostly_gaps or not _multiplies_bytes(here, image, matrix):
+        return None
+    around = phases.padding(*image.shape[1:3])
+    sums, scale = _sums_of_windows(here, image, matrix, around, stride_h=1, stride_w=1)
+    added = None if bias is None else here.constant(repeated(bias.values, phases))
+    scaled = _scaled(here, sums, scale, repeated(here.scales(weights), phases), added)
+    return here.add(PHASES_TO_SPACE, here.activated(scaled), **phases.as_pixels)
 
 
 def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
@@ -265,7 +295,7 @@ def hybrid_product(here: Lowering) -> Tensor:
     sums = here.add(
         op.name, integers, here.centered(second), adj_x=False, adj_y=adjoint, exact=True
     )
-    return _scaled(here, sums, scale, second, None)
+    return _scaled(here, sums, scale, here.scales(second), None)
 
 
 def check_weights(here: Lowering, weights: Tensor) -> None:
@@ -289,11 +319,10 @@ def check_weights(here: Lowering, weights: Tensor) -> None:
 
 
 def _scaled(
-    here: Lowering, sums: Tensor, scale: Tensor, weights: Tensor, bias: Tensor | None
+    here: Lowering, sums: Tensor, scale: Tensor, scales: Array, bias: Tensor | None
 ) -> Tensor:
     """Sums as floats: times the inverse of the rows' scales, then the weights', plus a bias."""
     inverse = here.add("tflgpu.times_inverse", sums, scale)
-    scales = 1.0 if weights.blocks is not None else here.scales(weights)
     factors = here.constant(np.broadcast_to(scales, sums.shape[-1:]))
     added = _bias(here, bias, sums.shape[-1])
     return here.add("tflgpu.multiply_add", inverse, factors, added)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import assert_litert, run
+from cases import families
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from cases.quantized_weights import in_blocks
@@ -136,6 +137,19 @@ def test_wide_sums_of_images_that_are_not_stored_as_bytes(driver: str, tmp_path:
         compiled = pipeline.build(made.content, options)
         assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 3
         exact(compiled, made, driver, tmp_path)
+
+
+@pytest.mark.parametrize("device", [WIDE, NARROW])
+def test_transposed_convolutions_of_floats_multiply_bytes(
+    device: str, driver: str, tmp_path: Path
+) -> None:
+    """Unless strides leave so many gaps that floats are faster."""
+    cases = [case for case in families()["quantized weights"] if "TRANSPOSE_CONV" in case.name]
+    made = model({f"y{n}": case.values[0] for n, case in enumerate(cases)})
+    compiled = built(made, device)
+    launched = [compiled.plan.kernels[each.kernel].file for each in compiled.plan.dispatches]
+    assert sum("_bytes" in file for file in launched) == len(cases) - 2
+    exact(compiled, made, driver, tmp_path)
 
 
 def test_two_weights_of_4_bits_share_a_byte() -> None:
