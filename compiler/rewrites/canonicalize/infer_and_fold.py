@@ -66,23 +66,22 @@ def infer_and_fold(graph: Graph, target: Target) -> Attempts:
             continue
         if definition.traits.joins and any(tensor.elements for tensor in op.reads):
             graph.set_inputs(op, [tensor for tensor in op.reads if tensor.elements])
-        nothing = bool(op.outputs) and not any(tensor.elements for tensor in op.outputs)
-        constant = known(op)
-        zeros = not nothing and _sums_nothing(op, definition)
-        if nothing or constant or zeros:
+        if op.outputs and not any(tensor.elements for tensor in op.outputs):
             yield Attempt((op,))
-        if zeros:
+            for tensor in op.outputs:
+                _make_constant_if_empty(graph, tensor)
+            graph.remove(op)
+        elif _sums_nothing(op, definition):
+            yield Attempt((op,))
             graph.remove(op)
             op.output.content = np.zeros(op.output.shape, op.output.dtype)
             op.output.folded = True
-            continue
-        if constant and not nothing:
+        elif known(op):
+            yield Attempt((op,))
             fold(graph, op)
-            continue
-        for tensor in op.outputs:
-            _make_constant_if_empty(graph, tensor)
-        if nothing:
-            graph.remove(op)
+        else:
+            for tensor in op.outputs:
+                _make_constant_if_empty(graph, tensor)
     resizing.end()
 
 
