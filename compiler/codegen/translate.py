@@ -166,7 +166,7 @@ def _results(instructions: Sequence[Words], pointed: Mapping[int, int]) -> dict[
     """Names of nameless results and variables in functions."""
     kinds = {own[1]: RESULTS[_opcode(own)] for own in instructions if _opcode(own) in RESULTS}
     kinds |= {pointer: kinds[kind] for pointer, kind in pointed.items() if kind in kinds}
-    named = {own[1] for own in instructions if _opcode(own) == NAME and own[2]}
+    named = {own[1] for own in instructions if _opcode(own) == NAME}
     body = dropwhile(lambda own: _opcode(own) != FUNCTION, instructions)
     typed = (own for own in body if len(own) > 2 and own[1] in kinds)
     return {own[2]: _text(kinds[own[1]]) for own in typed if own[2] not in named}
