@@ -89,6 +89,15 @@ def test_bound_and_streamed(session: Session) -> None:
         assert difference(result, case(shape)[1]) is None
 
 
+def test_each_choice_of_a_stream_is_checked(session: Session) -> None:
+    """Its outputs may have no fixed size where those of the first have."""
+    other = session._model.for_inputs(case(CHOICES[1])[0], None)
+    other.plan = replace(other.plan, outputs=(replace(other.plan.outputs[0], dynamic=True),))
+    found = session.stream(case(shape)[0] for shape in (CHOICES[0], CHOICES[0], *CHOICES[1:]))
+    with pytest.raises(InputError, match="y has a shape that only a run determines"):
+        list(found)
+
+
 def test_a_choice_made_by_name(session: Session) -> None:
     chosen = session.with_shapes({"y/in0": CHOICES[1]})
     values, expected = case(CHOICES[1])

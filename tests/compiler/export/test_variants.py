@@ -17,7 +17,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices.attached import profile_for
 from tflgpu.compiler.errors import OptionError
 from tflgpu.compiler.export import export
-from tflgpu.compiler.export.variants import schedule_table
+from tflgpu.compiler.export.variants import schedule_table, variant_tables
 from tflgpu.compiler.export.weights import join_weights
 from tflgpu.runtime.cache.variant import Variant, read_variant
 from tflgpu.runtime.plan.records import Region
@@ -64,6 +64,19 @@ def test_a_model_that_launches_nothing_has_no_empty_arrays(tmp_path: Path) -> No
         "steps": "{0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0}",
         "arguments": "{0, 1, 0, 0, 0, 0}",
     }
+
+
+def test_a_device_needs_one_of_the_instructions_of_a_rule(
+    variant: Callable[[str], Variant],
+) -> None:
+    """So that C, whose rules have one each, has as many rules."""
+    text, _ = variant_tables(variant("cpu_avx2_bytes"), 0, 0, "net_")
+    rules = re.search(r"tflgpu_rule net_rules_0\[\] = {\s*(.*?),?\s*};", text, re.DOTALL)
+    assert rules is not None
+    assert rules[1].splitlines() == [
+        '{4, "cpu", NULL, NULL, NULL, NULL, 8, "avx_vnni"},',
+        '    {4, "cpu", NULL, NULL, NULL, NULL, 8, "avx2"}',
+    ]
 
 
 def asked(folder: Path, variants: Sequence[Variant], found: Found) -> tuple[int, str]:

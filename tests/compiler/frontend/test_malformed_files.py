@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tflite
 from graphs.altered import Change, altered, tensor
 
 from tflgpu.compiler.errors import ModelError
@@ -17,6 +18,13 @@ def first(model: Any) -> Any:
 
 def second(model: Any) -> Any:
     return model.subgraphs[0].operators[1]
+
+
+def weigh_by_nothing(model: Any) -> None:
+    """Let a fully connected layer, which may share its weights with lookups, have none."""
+    code = model.operatorCodes[0]
+    code.builtinCode = code.deprecatedBuiltinCode = tflite.BuiltinOperator.FULLY_CONNECTED
+    first(model).inputs = [0, 99, -1]
 
 
 MALFORMED: tuple[tuple[Change, str], ...] = (
@@ -41,6 +49,7 @@ MALFORMED: tuple[tuple[Change, str], ...] = (
         "tensor 1 weights: it is both a variable and a constant",
     ),
     (lambda m: setattr(first(m), "inputs", [0, 99, -1]), "operator 0 CONV_2D: .* tensor 99"),
+    (weigh_by_nothing, "operator 0 FULLY_CONNECTED: .* tensor 99"),
     (lambda m: setattr(first(m), "inputs", [0, -2]), "operator 0 CONV_2D: .* tensor -2"),
     (lambda m: setattr(first(m), "outputs", [-1]), "operator 0 CONV_2D: .* tensor -1"),
     (

@@ -54,6 +54,14 @@ def both_read() -> list[Value]:
     return [call("MUL", gate, dense(rows, 43, 37)), call("ABS", call("NEG", gate))]
 
 
+def test_layers_whose_weights_are_computed_stay_apart() -> None:
+    rows = x(2, 19, 37)
+    for weights, bias in ((call("TANH", x(43, 37)), w(43)), (w(43, 37), call("TANH", x(43)))):
+        gate = call("FULLY_CONNECTED", rows, weights, bias, keep_num_dims=True)
+        value = call("MUL", call("LOGISTIC", gate), dense(rows, 43, 37))
+        assert_declines(value, "weights or a bias are computed while the model runs", *RULES)
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -9,7 +9,7 @@ import pytest
 from agreement import assert_litert
 from cases.convolutions import window
 from devices import own_profile
-from graphs import Value, call, known, model, number, w, x, xi
+from graphs import Value, call, known, model, number, typed, w, x, xi
 from graphs.operators import graph_of
 from rewriting import BEFORE
 
@@ -71,6 +71,14 @@ def test_a_table_becomes_one_for_each_range_of_rows() -> None:
         "LESS [7, 1] []\n"
         "SELECT_V2 [7, 1] [7, 3] [7, 3]"
     )
+
+
+@pytest.mark.parametrize(("dtype", "bytes_each"), [("float32", 4), ("int8", 1)])
+def test_entries_of_tables_take_their_bytes(dtype: str, bytes_each: int) -> None:
+    table = known(np.ones((100, 3), dtype))
+    value = typed(dtype, "GATHER", table, xi(7), axis=0)
+    assert rewritten(value, 100 * 3 * bytes_each)[1] == []
+    assert rewritten(value, 100 * 3 * bytes_each - 1)[1] == [None]
 
 
 def test_indices_of_each_range_stay_within_it() -> None:

@@ -129,6 +129,15 @@ def test_scales_may_lie_along_columns() -> None:
     np.testing.assert_array_equal(product.constant(1), np.array([0.1, 0.2, 0.3], np.float32))
 
 
+@pytest.mark.parametrize(("axis", "shape"), [(0, (5, 3)), (1, (2, 5)), (-1, (2, 5))])
+def test_only_rows_are_looked_up(axis: int, shape: tuple[int, ...]) -> None:
+    """A batch axis that is counted from the last one of the indices is none."""
+    table = quantized("table", ROWS, 0.1)
+    first, *_ = lowered("GATHER", table, IDS, scale=0.1, axis=axis, batch_dims=-1).ops
+    assert first.name == ("GATHER" if axis else "tflgpu.lookup")
+    assert first.output.shape == shape
+
+
 def test_tables_without_elements_or_of_two_bits() -> None:
     empty = lowered("GATHER", quantized("table", np.zeros((3, 0))), IDS).ops[0]
     assert empty.name == "GATHER" and empty.output.shape == (5, 0)

@@ -72,6 +72,15 @@ def test_it_declines_without_a_transpose_back(order: tuple[int, ...] | None) -> 
     assert_declines(value, reason, multiply_from_left)
 
 
+def test_weights_that_are_computed_make_no_layer() -> None:
+    """Nor does a bias."""
+    for weights, bias in ((call("TANH", x(5, 7)), None), (w(5, 7), call("TANH", x(5)))):
+        swapped = transpose(call("TANH", x(2, 7, 19)), 0, 2, 1)
+        layer = call("FULLY_CONNECTED", swapped, weights, bias, keep_num_dims=True)
+        graph, _ = rewritten(transpose(layer, 0, 2, 1), multiply_from_left)
+        assert [op.name for op in graph.ops].count("FULLY_CONNECTED") == 1
+
+
 def test_a_window_of_several_pixels_is_no_layer() -> None:
     wide = conv(transpose(x(1, 4, 7, 5), *SWAP), (3, 7), (2, 2), **VALID)
     graph, events = rewritten(transpose(wide, *SWAP), multiply_from_left)
