@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from graphs import call, typed, x, xi
+from graphs import call, number, typed, x, xi
 
 from tflgpu.compiler.ir import Shape
 
 from .case import Case
+from .spellings import error_function
 
 # Attributes and the draw of the operand of each elementwise operator of one operand.
 UNARY: dict[str, tuple[dict[str, Any], str]] = {
@@ -67,4 +68,15 @@ def fake_quantization() -> Iterator[Case]:
     yield Case("FAKE_QUANT", "special values", value)
 
 
-TABLES = (unary_operators, other_unary_operators, fake_quantization)
+def error_functions() -> Iterator[Case]:
+    """LiteRT has none; a GELU that is written with one is recognized."""
+    for draw in ("normal", "wide"):
+        value = call("FlexErf", x(3, 5, 7, draw=draw))
+        yield Case("FlexErf", draw, value, oracle=error_function(x(3, 5, 7, draw=draw)))
+    a = x(3, 5, 7)
+    twice = call("ADD", call("FlexErf", call("MUL", a, number(0.5**0.5))), number(1))
+    value = call("MUL", call("MUL", a, twice), number(0.5))
+    yield Case("FlexErf", "of a GELU", value, oracle=call("GELU", a, approximate=False))
+
+
+TABLES = (unary_operators, other_unary_operators, fake_quantization, error_functions)

@@ -48,6 +48,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "AudioSpectrogram": _SIZES,
     "CALL_ONCE": _VARIABLES,
     "DENSIFY": ("compiler/frontend/test_sparsity.py", "the writer writes no sparse constants"),
+    "FlexErf": ("cases/unary.py", _UNKNOWN),
     "FlexTensorListReserve": _LISTS,
     "FlexTensorListSetItem": _LISTS,
     "FlexTensorListStack": _LISTS,

@@ -78,6 +78,11 @@ define(
     versions=2,
 )
 define(
+    "FlexErf x:T -> y:T",
+    same_as_first,
+    note="becomes an elementwise operator of its own, or part of a GELU; LiteRT has no kernel",
+)
+define(
     "L2_NORMALIZATION x:T -> y:T",
     same_as_first,
     reference=_l2_normalization,

@@ -124,6 +124,11 @@ def compare_small_integers(here: Decomposition) -> Tensor | str:
     return here.add(here.op.name, *wide, dtype="bool")
 
 
+@decomposes("FlexErf")
+def error_function(here: Decomposition) -> Tensor:
+    return here.add("tflgpu.erf", here.op.operand(0))
+
+
 @decomposes("FAKE_QUANT")
 def fake_quant(here: Decomposition) -> Tensor:
     """The range is moved so that 0 is one of the numbers; all in float32, as in LiteRT."""

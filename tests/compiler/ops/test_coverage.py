@@ -12,6 +12,7 @@ OWN = "tflgpu."
 CUSTOM = {
     "AudioSpectrogram",
     "Convolution2DTransposeBias",
+    "FlexErf",
     "FlexTensorListReserve",
     "FlexTensorListSetItem",
     "FlexTensorListStack",

@@ -46,7 +46,7 @@ def test_the_text_has_a_line_for_each_cause(count: int, listed: str) -> None:
 
 
 def test_operators_of_tensorflow() -> None:
-    (found,) = findings(Op("FlexErf", (Tensor("x", (3,)),), (Tensor("y", (3,)),)))
+    (found,) = findings(Op("FlexErfc", (Tensor("x", (3,)),), (Tensor("y", (3,)),)))
     assert found.reason == "tflgpu does not know this operator"
     assert found.advice == f"convert the model with TFLITE_BUILTINS ops only, or {OWN_FUNCTION}"
 
