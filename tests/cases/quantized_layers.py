@@ -220,6 +220,22 @@ def large_sums() -> Iterator[Case]:
     yield row("layers", "TRANSPOSE_CONV to a computed size of sums above 2^24", value)
     value = quantized("CONV_2D", image, filters, added, scale=80.0, **{**window(), **around})
     yield row("layers", "CONV_2D of sums above 2^24 whose bias has no scale", value)
+    for first, own, form, scale in (
+        *(("int8", "int8", form, 1500.0) for form in ("", "int32")),
+        *(("uint8", "uint8", form, 1500.0) for form in ("", "int32")),
+        *(("int16", "int8", form, 50.0) for form in ("", "int32", "int64")),
+        *(("int16", "int16", form, 1e4) for form in ("", "int64")),
+    ):
+        least = 0 if first in ("int16", "uint8") else -128
+        rows = xq(3, 2, 701, dtype=first, scale=0.05, zero=least)
+        columns = xq(5, 1402, dtype=own, scale=0.25, zero=0 if first == "int16" else least)
+        sums: dict[str, Any] = {"scale": scale, "zero": 0 if first == "int16" else least + 20}
+        attrs = {"fused_activation_function": "NONE"}
+        attrs |= {"quantized_bias_type": form} if form else {}
+        added = bias(known(np.zeros(1), affine(0.25)), 5, form) if form else None
+        value = quantized("FULLY_CONNECTED", rows, columns, added, dtype=first, **sums, **attrs)
+        how = f"{first} by {own}, bias {form or 'none'}"
+        yield row("computed weights", f"FULLY_CONNECTED {how}, long rows", value)
 
 
 def narrow_images() -> Iterator[Case]:

@@ -20,9 +20,9 @@ def convolution(here: Lowering) -> Tensor:
     _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
         return hybrid(here)
-    if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
-        return product_of_rows(here)
     bias = _constant_bias(here, 2)
+    if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
+        return product_of_rows(here, bias)
     layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":
         return _of_bytes(layer, op.input(2))

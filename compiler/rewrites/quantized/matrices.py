@@ -6,7 +6,6 @@ both operands. LiteRT leaves it to its own kernels, and so it does with weights 
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -31,12 +30,11 @@ def batch_matmul(here: Lowering) -> Tensor:
     product = np.float32(here.scale(first) * here.scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(here.scale(result))
-        sums = _sums_of_int16(here, first, second, count)
+        sums = _sums_of_int16(here, second, count, None)
         return rounded_once(here, sums, np.asarray(factor))
     most = here.reach(first) * here.reach(second)
-    operands = here.centered(first), here.centered(second)
     exact = count * most <= EXACT
-    products = (_product if exact else partial(_whole_product, most=most))(here, *operands)
+    products = (_product if exact else partial(_whole_product, most=most))(here, *_operands(here))
     if here.zero(second) == 0:
         total = products if exact else here.add("CAST", products, dtype="float32")
         scale = here.constant(product / here.scale(result))
@@ -48,30 +46,45 @@ def batch_matmul(here: Lowering) -> Tensor:
     return here.rounded("tflgpu.requantize_wide_rounded_twice", *parts, factor=number)
 
 
+def _operands(here: Lowering) -> tuple[Tensor, Tensor]:
+    """The centered operands; of FULLY_CONNECTED two matrices, whose rows are multiplied."""
+    first, second = here.centered(here.op.operand(0)), here.centered(here.op.operand(1))
+    if here.op.name == "FULLY_CONNECTED":
+        first = here.reshape(first, (-1, second.shape[1]))
+    return first, second
+
+
+def _adjoints(here: Lowering) -> dict[str, bool]:
+    """Which of the `_operands` a product of matrices transposes."""
+    if here.op.name == "FULLY_CONNECTED":
+        return {"adj_x": False, "adj_y": True}
+    return {key: bool(here.op.attrs.get(key, False)) for key in ("adj_x", "adj_y")}
+
+
 def _product(here: Lowering, first: Tensor, second: Tensor) -> Tensor:
-    attrs: dict[str, Any] = {
-        key: here.op.attrs[key] for key in ("adj_x", "adj_y") if key in here.op.attrs
-    }
-    return here.add("BATCH_MATMUL", first, second, **attrs)
+    return here.add("BATCH_MATMUL", first, second, **_adjoints(here))
 
 
-def _sums_of_int16(here: Lowering, first: Tensor, second: Tensor, count: int) -> Sequence[Tensor]:
+def _sums_of_int16(
+    here: Lowering, second: Tensor, count: int, bias: Array | None
+) -> Sequence[Tensor]:
     """The sums by what they are worth; those that float32 may not hold are added as int32."""
     reach = _reach_of_parts(here, second, count)
     if reach <= EXACT:
-        return sums_of_parts(here, first, second, partial(_product, here))
+        return _with_bias(here, _sums_of_parts(here, partial(_product, here)), bias)
     if reach > INT32:
         raise here.declined(f"sums of {count} products of bytes may not fit in 32 bits")
     multiply = partial(_whole_product, here, most=_reach_of_parts(here, second, 1))
-    *highest, high, low = sums_of_parts(here, first, second, multiply, "ADD")
+    *highest, high, low = _with_bias(here, _sums_of_parts(here, multiply, "ADD"), bias, "ADD")
     return digits(here, high, low, *highest)
 
 
 def _whole_product(here: Lowering, first: Tensor, second: Tensor, most: int) -> Tensor:
     """The sums of products of up to `most`, as int32, which wrap: those of parts are exact."""
+    adjoints = _adjoints(here)
     axes = (
-        len(first.shape) - (2 if here.op.attrs.get("adj_x") else 1),
-        len(second.shape) - (1 if here.op.attrs.get("adj_y") else 2),
+        len(first.shape) - (2 if adjoints["adj_x"] else 1),
+        len(second.shape) - (1 if adjoints["adj_y"] else 2),
     )
     count = first.shape[axes[0]]
 
@@ -92,27 +105,24 @@ def _reach_of_parts(here: Lowering, second: Tensor, count: int) -> int:
     return count * BYTE * (2 * BYTE if second.dtype == "int16" else here.reach(second))
 
 
-def sums_of_parts(
-    here: Lowering, first: Tensor, second: Tensor, product: Product, add: str = "tflgpu.add_exact"
-) -> list[Tensor]:
+def _sums_of_parts(here: Lowering, product: Product, add: str = "tflgpu.add_exact") -> list[Tensor]:
     """Sums of products of bytes, by what they are worth: 65536, 256 and 1, or 256 and 1."""
-    high, low = bytes_of(here, here.centered(first))
-    if second.dtype != "int16":
-        whole = here.centered(second)
-        return [product(high, whole), product(low, whole)]
-    other_high, other_low = bytes_of(here, here.centered(second))
+    first, second = _operands(here)
+    high, low = bytes_of(here, first)
+    if here.op.operand(1).dtype != "int16":
+        return [product(high, second), product(low, second)]
+    other_high, other_low = bytes_of(here, second)
     middle = here.add(add, product(high, other_low), product(low, other_high))
     return [product(high, other_high), middle, product(low, other_low)]
 
 
-def product_of_rows(here: Lowering) -> Tensor:
-    """The sums of products of integers, plus a constant bias, scaled."""
+def product_of_rows(here: Lowering, bias: Array | None) -> Tensor:
+    """The sums of products of integers, plus a bias, scaled."""
     op = here.op
     first, second, result = op.operand(0), op.operand(1), op.output
-    count = second.shape[1]
     second_scale = here.scales(second) if second.constant else here.scale(second)
-    bias = op.input(2)
-    wide = bias is not None and bias.dtype == "int64"
+    added = op.input(2)
+    wide = added is not None and added.dtype == "int64"
     asked = op.attrs.get("quantized_bias_type") == "int64"
     in_full = first.dtype == "int16" and second.dtype != "int16" and (wide or asked)
     product = here.scale(first) * second_scale
@@ -121,18 +131,10 @@ def product_of_rows(here: Lowering) -> Tensor:
         product = np.float64(here.scale(first)) * second_scale
     factors = np.asarray(np.float64(product) / here.scale(result))
 
-    def multiply(x: Tensor, y: Tensor) -> Tensor:
-        rows = here.reshape(x, (-1, count))
-        return here.add("BATCH_MATMUL", rows, y, adj_x=False, adj_y=True)
-
     if first.dtype == "int16":
-        here.require_exact(_reach_of_parts(here, second, count))
-        sums = sums_of_parts(here, first, second, multiply)
+        sums = _sums_of_int16(here, second, second.shape[1], bias)
     else:
-        here.require_exact(count * here.reach(first) * here.reach(second))
-        whole = multiply(here.centered(first), here.centered(second))
-        sums = [here.constant(0), whole]
-    sums = _with_bias(here, sums, bias)
+        sums = _sums_of_bytes(here, first, second, bias)
     if second.dtype == "int16":
         if wide and not asked:
             raise here.declined("its options do not say that its bias has 64 bits")
@@ -144,13 +146,25 @@ def product_of_rows(here: Lowering) -> Tensor:
     return here.reshape(value, result.shape)
 
 
-def _with_bias(here: Lowering, sums: list[Tensor], bias: Tensor | None) -> list[Tensor]:
-    """A constant bias, in parts like those of the sums, added to each."""
+def _sums_of_bytes(
+    here: Lowering, first: Tensor, second: Tensor, bias: Array | None
+) -> Sequence[Tensor]:
+    """The same of 8 bits."""
+    most = here.reach(first) * here.reach(second)
+    if second.shape[1] * most <= EXACT:
+        return _with_bias(here, [here.constant(0), _product(here, *_operands(here))], bias)
+    sums = _whole_product(here, *_operands(here), most)
+    zero = here.constant(0, "int32")
+    return digits(here, *_with_bias(here, [zero, sums], bias, "ADD"))
+
+
+def _with_bias(
+    here: Lowering, sums: list[Tensor], bias: Array | None, add: str = "tflgpu.add_exact"
+) -> list[Tensor]:
+    """A bias, in parts like those of the sums, added to each."""
     if bias is None:
         return sums
-    if bias.data is None:
-        raise here.declined("its bias is computed while the model runs")
-    rest: Array = bias.data.astype(np.int64).reshape(-1)
+    rest: Array = bias.astype(np.int64)
     parts: list[Array] = []
     while len(parts) < len(sums) - 1:
         upper = (rest + 128) >> 8
@@ -158,4 +172,4 @@ def _with_bias(here: Lowering, sums: list[Tensor], bias: Tensor | None) -> list[
         rest = upper
     here.require_exact(float(np.abs(rest).max(initial=0)))
     added = zip(sums, [rest, *parts], strict=True)
-    return [here.add("tflgpu.add_exact", one, here.constant(part)) for one, part in added]
+    return [here.add(add, one, here.constant(part, one.dtype)) for one, part in added]
