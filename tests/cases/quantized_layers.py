@@ -220,6 +220,10 @@ def large_sums() -> Iterator[Case]:
     yield row("layers", "TRANSPOSE_CONV to a computed size of sums above 2^24", value)
     value = quantized("CONV_2D", image, filters, added, scale=80.0, **{**window(), **around})
     yield row("layers", "CONV_2D of sums above 2^24 whose bias has no scale", value)
+
+
+def long_rows() -> Iterator[Case]:
+    """Sums above 2^24 of products with weights that the model computes."""
     for first, own, form, scale in (
         *(("int8", "int8", form, 1500.0) for form in ("", "int32")),
         *(("uint8", "uint8", form, 1500.0) for form in ("", "int32")),
@@ -230,7 +234,7 @@ def large_sums() -> Iterator[Case]:
         rows = xq(3, 2, 701, dtype=first, scale=0.05, zero=least)
         columns = xq(5, 1402, dtype=own, scale=0.25, zero=0 if first == "int16" else least)
         sums: dict[str, Any] = {"scale": scale, "zero": 0 if first == "int16" else least + 20}
-        attrs = {"fused_activation_function": "NONE"}
+        attrs: dict[str, Any] = {"fused_activation_function": "NONE"}
         attrs |= {"quantized_bias_type": form} if form else {}
         added = bias(known(np.zeros(1), affine(0.25)), 5, form) if form else None
         value = quantized("FULLY_CONNECTED", rows, columns, added, dtype=first, **sums, **attrs)
@@ -357,4 +361,4 @@ def sums_of_bytes() -> Iterator[Case]:
         yield row("sums of bytes", f"TRANSPOSE_CONV with bias {form}", value)
 
 
-TABLES = (layers, narrow_images, computed_weights, factors_of_bytes, sums_of_bytes)
+TABLES = (layers, narrow_images, computed_weights, long_rows, factors_of_bytes, sums_of_bytes)

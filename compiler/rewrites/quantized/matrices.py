@@ -6,6 +6,7 @@ both operands. LiteRT leaves it to its own kernels, and so it does with weights 
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def _operands(here: Lowering) -> tuple[Tensor, Tensor]:
     return first, second
 
 
-def _adjoints(here: Lowering) -> dict[str, bool]:
+def _adjoints(here: Lowering) -> dict[str, Any]:
     """Which of the `_operands` a product of matrices transposes."""
     if here.op.name == "FULLY_CONNECTED":
         return {"adj_x": False, "adj_y": True}
