@@ -252,3 +252,9 @@ def test_what_it_can_compute() -> None:
     for op in (layer(base=None), layer(exact=False)):
         assert multiplies_bytes(op, target) == "its image is not stored as bytes"
     assert "its weights are no bytes" in str(multiplies_bytes(layer(highest=126), target))
+    known = layer()
+    image, weights, _ = known.inputs
+    bias = Tensor("b", (3,))
+    for others in ((Tensor("w", known.operand(1).shape), None), (weights, bias)):
+        op = Op(known.name, (image, *others), known.outputs, known.attrs)
+        assert multiplies_bytes(op, target) == "weights or a bias are computed while the model runs"

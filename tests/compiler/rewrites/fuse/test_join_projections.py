@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases.attention import from_one_projection, three_projections
+from cases.attention import attention, from_one_projection, in_front, three_projections
 from cases.quantized_weights import TABLES_OF_WEIGHTS, projected
 from graphs import Value, call, known, w, x
 from rewriting import operators, rewritten
@@ -41,6 +41,14 @@ def test_three_projections_are_one_layer_of_which_each_is_a_slice() -> None:
     ],
 )
 def test_projections_that_stay_apart(value: Value) -> None:
+    assert operators(value, *RULES).count("FULLY_CONNECTED") == 3
+
+
+def test_projections_by_computed_weights_stay_apart() -> None:
+    rows = x(2, 19, 37)
+    weights = [call("TANH", x(48, 37)) for _ in "qkv"]
+    layers = [call("FULLY_CONNECTED", rows, each, None, keep_num_dims=True) for each in weights]
+    value = attention(*(in_front(layer, 2, 19, 3, 16) for layer in layers))
     assert operators(value, *RULES).count("FULLY_CONNECTED") == 3
 
 
