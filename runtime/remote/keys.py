@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import PlanError, StoreError
 from .manifest import Manifest, Publication, Signature, signed_bytes
+from .store import not_installed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -162,10 +163,7 @@ def _unlocked(path: Path, content: bytes, read: Callable[..., Any], ask: Ask | N
     try:
         return read(content, passphrase)
     except UnsupportedAlgorithm:
-        raise StoreError(
-            f"the key {path} needs bcrypt, which is not installed; "
-            f"install it with: pip install 'tflgpu[stores]'"
-        ) from None
+        raise not_installed(f"the key {path}", "bcrypt") from None
     except Exception:
         raise StoreError(f"that is not the passphrase of the key {path}") from None
 
@@ -210,8 +208,5 @@ def _serialization(what: str) -> Any:
     try:
         from cryptography.hazmat.primitives import serialization
     except ImportError as error:
-        raise StoreError(
-            f"{what} needs cryptography, which is not installed; "
-            f"install it with: pip install 'tflgpu[stores]'"
-        ) from error
+        raise not_installed(what, "cryptography") from error
     return serialization

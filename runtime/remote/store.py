@@ -48,10 +48,7 @@ class Store:
         try:
             import fsspec
         except ImportError as error:
-            raise StoreError(
-                f"{self.url} needs fsspec, which is not installed; "
-                f"install it with: pip install 'tflgpu[stores]'"
-            ) from error
+            raise not_installed(self.url, "fsspec") from error
         protocol = url.partition("://")[0].lower()
         if not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf:
             raise StoreError(f"timeout={timeout!r}: give a number of seconds")
@@ -262,6 +259,14 @@ class Store:
             if self._password:
                 reason = reason.replace(self._password, "...")
             raise StoreError(f"cannot {doing} {self.at(path)}: {reason}") from error
+
+
+def not_installed(what: str, package: str) -> StoreError:
+    """The error for what needs a package of the extra `stores` that is not there."""
+    return StoreError(
+        f"{what} needs {package}, which is not installed; "
+        f"install it with: pip install 'tflgpu[stores]'"
+    )
 
 
 def _reason(error: Exception) -> str:
