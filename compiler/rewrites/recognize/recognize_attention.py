@@ -121,13 +121,10 @@ def _scores(graph: Graph, second: Op) -> Scores | None:
             own = without_ones(op.output.shape)
             if tensor.elements != op.output.elements or ((masks or factors) and own != shape):
                 return None
-            if condition:
-                mask = hiding(op, other, kept=first)
-                if mask is None or scale != 1 or factors:
-                    return None
+            added = Mask(other) if op.name == "ADD" else None
+            mask = hiding(op, other, kept=first) if condition else added
+            if mask is not None and scale == 1 and not factors:
                 masks.append(mask)
-            elif op.name == "ADD" and scale == 1 and not factors:
-                masks.append(Mask(other))
             elif op.name == "MUL" and (1, 1, *other.shape)[-2:] == (1, 1):
                 factors.append(other)
             else:

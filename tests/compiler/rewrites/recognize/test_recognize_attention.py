@@ -1,5 +1,7 @@
 """Attention spelled out; numbers are compared in tests/compiler/ops."""
 
+from collections.abc import Sequence
+
 import pytest
 from cases.attention import attention, attentions, batches_of_heads, hidden, in_front, shared_heads
 from graphs import Value, call, number, reshape, x
@@ -96,6 +98,30 @@ def test_factors_that_are_computed_of_heads_in_the_channels() -> None:
 )
 def test_what_the_kernels_do_not_compute(source: Value, reason: str) -> None:
     assert_declines(source, reason, recognize_attention)
+
+
+MASK, FACTORS = x(2, 3, 19, 19), x(1, 3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        ((("MUL", number(0.5)), ("ADD", MASK)), True),
+        ((("MUL", FACTORS), ("ADD", MASK)), True),
+        ((("ADD", MASK), ("MUL", number(0.5))), False),
+        ((("ADD", MASK), ("MUL", FACTORS)), False),
+        ((("MUL", x(19)),), False),
+    ],
+    ids=["scaled", "by heads", "a scaled mask", "a mask by heads", "factors of keys"],
+)
+def test_masks_are_added_to_scaled_scores(steps: Sequence[tuple[str, Value]], found: bool) -> None:
+    q, k, v = (x(2, 3, 19, 16) for _ in "qkv")
+    scores: Value = call("BATCH_MATMUL", q, k, adj_x=False, adj_y=True)
+    for name, other in steps:
+        scores = call(name, scores, other)
+    powers = call("SOFTMAX", scores, beta=1.0)
+    value = call("BATCH_MATMUL", powers, v, adj_x=False, adj_y=False)
+    assert ("tflgpu.attention" in operators(value, recognize_attention)) == found
 
 
 def in_columns(queries: int) -> Value:
