@@ -23,8 +23,8 @@ def no_row_slices(
     if target.half:
         return "constants are stored in half precision"
     for tensor in (*([source] if source else []), *operands, *op.outputs):
-        if kernel_dtype(tensor.dtype) != "float32" or tensor.whole is not None:
-            return f"{tensor.name} is stored as integers, but slices hold floats"
+        if kernel_dtype(tensor.dtype) != "float32":
+            return f"{tensor.name} is {tensor.dtype}, but slices hold floats"
     columns = _columns(op.output)
     for tensor in operands:
         if _columns(tensor) not in (1, columns):

@@ -1,0 +1,45 @@
+"""Rows that are stored as integers are computed in slices, as those of floats are."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import assert_litert, run
+from devices import need_lanes
+from graphs import Model, ints, model, quantized, xq
+
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.devices import profile
+
+DEVICE = "cpu_avx512_bytes"
+KERNELS = ["elementwise_rows", "move_rows"]
+
+
+def rows(dtype: str, zero: int, columns: int) -> Model:
+    """Products whose axes change places, and what reads them."""
+    scale, square = (100.0, 4e8) if dtype == "int16" else (0.4, 14.0)
+    like: dict[str, Any] = {"dtype": dtype, "scale": scale, "zero": zero}
+    operands = (xq(2, 3, 5, 7, columns, dtype=dtype, zero=zero) for _ in range(2))
+    products = quantized("MUL", *operands, **like)
+    turned = quantized("TRANSPOSE", products, ints(3, 1, 2, 0, 4), **like)
+    sums = quantized("SUM", turned, ints(2), **like, keep_dims=False)
+    some = quantized("GATHER", turned, ints(4, 0, 6, 6), **like, axis=0, batch_dims=0)
+    wide = {**like, "scale": square}
+    squares, chosen = (quantized("MUL", each, each, **wide) for each in (turned, some))
+    return model({"sums": sums, "squares": squares, "chosen": chosen})
+
+
+@pytest.mark.parametrize("columns", [37, 48])
+@pytest.mark.parametrize(("dtype", "zero"), [("int8", -7), ("uint8", 131), ("int16", 0)])
+def test_they_have_the_bits_of_litert(
+    dtype: str, zero: int, columns: int, opencl_device: str, tmp_path: Path
+) -> None:
+    need_lanes(opencl_device, profile(DEVICE).slice_width)
+    made = rows(dtype, zero, columns)
+    compiled = pipeline.build(made.content, Options(device=DEVICE, fallback="none"))
+    files = " ".join(kernel.file for kernel in compiled.plan.kernels)
+    assert [name for name in KERNELS if name in files] == KERNELS
+    found = run(compiled, opencl_device, tmp_path, made.inputs)
+    assert_litert(found, made, 0.0, kernels="XNNPACK")
+    assert min(len(np.unique(each)) for each in found.values()) > 20
