@@ -141,11 +141,14 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         others = (body_of(caller(found.first + n)) for n in range(1, found.rounds))
         return body(*(Copy(each, True) for each in (first, *others)))
 
-    def nested(heads: list[Head], *, caller: Callable[[], str], unroll: bool = False) -> Statements:
-        """The body within several loops, given from the outside in."""
-        found = body_of(caller())
+    def nested(
+        heads: list[Head], *, caller: Callable[[], str], unroll: bool = False, roll: bool = False
+    ) -> Statements:
+        """The body within several loops, given from the outside in, which are kept if `roll`."""
+        found, language = body_of(caller()), target.language
+        hint = language.unroll if unroll else language.roll if roll else target.roll
         for each_head in reversed(heads):
-            found = each_head.over(found, target.language.unroll if unroll else target.roll)
+            found = each_head.over(found, hint)
         return found if heads else body(Copy(found))
 
     def halves(counter: str, first: int, *, caller: Body) -> Statements:

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import assert_litert, run
-from cases.convolutions import conv
-from graphs import call, ints, model, number, typed, x
+from cases.convolutions import conv, window
+from cases.quantized_layers import weights
+from graphs import call, ints, model, number, typed, w, x
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
@@ -63,3 +64,17 @@ def test_places_in_rows_are_found_by_slices(operator: str, size: int, kernel: st
     options = Options(device="cpu_avx512", fallback="none")
     plan = pipeline.build(model({"y": value}).content, options).plan
     assert plan.kernels[0].file.endswith(f"_{kernel}.cl")
+
+
+@pytest.mark.optimized
+def test_intel_s_compiler_ends_with_extremes_of_images(opencl_device: str, tmp_path: Path) -> None:
+    """8 rounds of 32 minima, unrolled, would take it hours, so that loops are kept."""
+    pool = {"padding": "SAME", "filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}
+    image = call("MAX_POOL_2D", x(1, 8, 8, 64), **pool)
+    made = model({"y": call("CONV_2D", image, weights((5, 3, 3, 64)), w(5), **window())})
+    compiled = pipeline.build(made.content, Options(device="cpu_avx512", fallback="none"))
+    (source,) = (text for file, text in compiled.sources.items() if file.endswith("extremes.cl"))
+    loops = [f"#pragma unroll 1 for (int {n} = 0; {n} < " for n in ("ry", "rx", "s")]
+    assert [" ".join(source.split()).count(loop) for loop in loops] == [1, 1, 1]
+    found = run(compiled, opencl_device, tmp_path, made.inputs)
+    assert_litert(found, made, 1e-6, kernels="XNNPACK")
