@@ -19,8 +19,7 @@ from ..base.storage import slice_count
 from ..base.window import Window
 from ..layers.weights import PackedWeights
 
-# So many products of bytes, at most, take less time than one of floats.
-GAIN = 3
+PRODUCTS_OF_BYTES = 3  # That take about as long as one of floats.
 
 
 @dataclass(frozen=True)
@@ -91,12 +90,13 @@ class Phases:
         columns = self.taps_across - 1 - self.first_column, self.first_column + self.columns - width
         return rows, columns
 
-    @property
-    def mostly_gaps(self) -> str | None:
-        """Why such a convolution is slower, of whose products too many are by 0; None if not."""
+    def too_many_products(self) -> str | None:
+        """Why such a convolution, by bytes, has too many products to be faster; None if it is."""
         taps = self.count * self.taps_down * self.taps_across
         own = self.window.height * self.window.width
-        return f"its phases read {taps} pixels, of which {own} count" if taps > GAIN * own else None
+        if taps > PRODUCTS_OF_BYTES * own:
+            return f"its phases read {taps} pixels, of which {own} count"
+        return None
 
     def overhangs(self, pixels: int) -> tuple[bool, bool, bool, bool]:
         """Whether tiles of `pixels` pixels exceed the output: above, below, on the left, right."""

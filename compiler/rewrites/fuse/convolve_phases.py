@@ -41,7 +41,9 @@ def _unsupported_reason(op: Op, phases: Phases, known: Range | None, target: Tar
         return "its image holds no integers of 8 bits"
     if not all(each.constant for each in _constants(op)):
         return "weights or a bias are computed while the model runs"
-    return phases.mostly_gaps or multiplies_bytes(_convolution(op, phases, known[0]), target)
+    if reason := phases.too_many_products():
+        return reason
+    return multiplies_bytes(_convolution(op, phases, known[0]), target)
 
 
 def _constants(op: Op) -> list[Tensor]:

@@ -257,7 +257,7 @@ def _by_phases(here: Lowering) -> Tensor | None:
         return None
     phases = by_phases(op)
     matrix = here.constant(as_channels(here.centered(weights).values, phases))
-    if phases.mostly_gaps or not _multiplies_bytes(here, image, matrix):
+    if phases.too_many_products() or not _multiplies_bytes(here, image, matrix):
         return None
     around = phases.padding(*image.shape[1:3])
     sums, scale = _sums_of_windows(here, image, matrix, around, stride_h=1, stride_w=1)

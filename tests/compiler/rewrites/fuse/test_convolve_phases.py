@@ -17,6 +17,13 @@ from tflgpu.compiler.rewrites.quantized.store_integers import store_integers
 PASSES = (lower_quantized, convolve_phases)
 DEVICE = "cpu_avx512_bytes"
 
+BY_COMPUTED_WEIGHTS = quantized(
+    *("TRANSPOSE_CONV", ints(1, 6, 10, 2), xq(2, 2, 2, 8), xq(1, 3, 5, 8)),
+    padding="SAME",
+    stride_h=2,
+    stride_w=2,
+)
+
 
 def transposed(
     size: Shape, steps: int, output: Shape, padding: str = "SAME", dtype: str = "int8"
@@ -112,8 +119,9 @@ def test_sums_of_parts_are_added_pixel_by_pixel() -> None:
         (transposed((2, 2), 2, (6, 10), dtype="int16"), DEVICE, "no integers of 8 bits"),
         (transposed((8, 8), 7, (21, 35)), DEVICE, "read 196 pixels, of which 64 count"),
         (transposed((1, 1), 2, (5, 9), "VALID"), DEVICE, "phases read 4 pixels, of which 1 count"),
+        (BY_COMPUTED_WEIGHTS, DEVICE, "weights or a bias are computed"),
     ],
-    ids=["no bytes", "int16", "few pixels", "gaps"],
+    ids=["no bytes", "int16", "few pixels", "gaps", "computed weights"],
 )
 def test_it_declines(value: Value, device: str, reason: str) -> None:
     assert_declines(value, reason, *PASSES, device=device)
