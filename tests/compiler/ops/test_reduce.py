@@ -68,7 +68,7 @@ def test_places_in_rows_are_found_by_slices(operator: str, size: int, kernel: st
 
 @pytest.mark.optimized
 def test_intel_s_compiler_ends_with_extremes_of_images(opencl_device: str, tmp_path: Path) -> None:
-    """8 rounds of 32 minima, unrolled, would take it hours, so that loops are kept."""
+    """With 8 rounds of 32 minima, unrolled, it does not, so that loops are kept."""
     pool = {"padding": "SAME", "filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}
     image = call("MAX_POOL_2D", x(1, 8, 8, 64), **pool)
     made = model({"y": call("CONV_2D", image, weights((5, 3, 3, 64)), w(5), **window())})
