@@ -54,8 +54,8 @@ class Fold:
     # The intrinsics with which a sub-group does it with numbers and with slices; "" for none.
     by_sub_group: tuple[str, str] = ("", "")
     join: Formula | None = None  # The formula of two totals, if it is not `add`.
-    # Whether nested loops of it are kept: Intel's compiler does not end with long chains of it, such
-    # as 8 rounds of 32.
+    # Whether nested loops of it are kept: Intel's compiler does not end with long chains of it,
+    # such as 8 rounds of 32.
     rolled: bool = False
 
     @property
