@@ -26,14 +26,20 @@ BY_COMPUTED_WEIGHTS = quantized(
 
 
 def transposed(
-    size: Shape, steps: int, output: Shape, padding: str = "SAME", dtype: str = "int8"
+    size: Shape,
+    steps: int,
+    output: Shape,
+    padding: str = "SAME",
+    dtype: str = "int8",
+    channels: int = 2,
 ) -> Value:
-    """Of 3x5 pixels of 8 channels, to 2."""
-    filters = weights((2, *size, 8))
+    """Of 3x5 pixels of 8 channels."""
+    filters = weights((channels, *size, 8))
     kind = "int64" if dtype == "int16" else "int32"
     return quantized(
         "TRANSPOSE_CONV",
-        *(ints(1, *output, 2), filters, xq(1, 3, 5, 8, dtype=dtype), bias(filters, 2, kind)),
+        *(ints(1, *output, channels), filters, xq(1, 3, 5, 8, dtype=dtype)),
+        bias(filters, channels, kind),
         dtype=dtype,
         padding=padding,
         stride_h=steps,
@@ -110,6 +116,17 @@ def test_sums_of_parts_are_added_pixel_by_pixel() -> None:
     names = [op.name for op in graph.ops]
     assert names.count("CONV_2D") == names.count("tflgpu.phases_to_space") > 1
     assert names[-3:] == ["tflgpu.add_exact", "tflgpu.requantize", "tflgpu.from_centered"]
+
+
+@pytest.mark.parametrize(("channels", "shape"), [(2, (1, 6, 10, 2)), (1, (8,))])
+def test_a_constant_of_pixels_or_of_more_channels_meets_pixels(channels: int, shape: Shape) -> None:
+    numbers = known(np.arange(np.prod(shape), dtype=np.int8).reshape(shape), affine(0.1))
+    value = quantized("ADD", transposed((2, 2), 2, (6, 10), channels=channels), numbers, scale=0.3)
+    graph, _ = rewritten(value, *PASSES, device=DEVICE)
+    assert [op.name for op in graph.ops][-3:-1] == [
+        "tflgpu.phases_to_space",
+        "tflgpu.requantize_sum",
+    ]
 
 
 @pytest.mark.parametrize(
