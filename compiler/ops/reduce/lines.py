@@ -66,7 +66,11 @@ class Fold:
 SUM = Fold(0.0, lambda f, total, v: total + v, "sum_lanes", ("sub_group_sum", "sub_group_sums"))
 SQUARES = replace(SUM, add=lambda f, total, v: total + v * v, join=SUM.add)
 LARGEST = Fold(
-    *(-inf, lambda f, total, v: f.max(total, v), "max_lanes", ("sub_group_max", "")), rolled=True
+    -inf,
+    lambda f, total, v: f.max(total, v),
+    "max_lanes",
+    ("sub_group_max", ""),
+    rolled=True,
 )
 SMALLEST = Fold(inf, lambda f, total, v: f.min(total, v), "min_lanes", rolled=True)
 
