@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Array
+from ...ir import Array, Deferred, Tensor, constant
 from ...target import Target
 from ..base.storage import slice_count
 from ..base.window import Window
@@ -187,6 +187,14 @@ def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> P
     """
     turned = as_channels(weights, phases)[:, ::-1, ::-1]
     return PackedWeights(turned, vectors, target.lanes)
+
+
+def weights_of_phases(weights: Tensor, phases: Phases) -> Tensor:
+    """Constant OHWI weights as those of a convolution to which phases are channels."""
+    outputs, *_, inputs = weights.shape
+    shape = (phases.count * outputs, phases.taps_down, phases.taps_across, inputs)
+    values = Deferred(shape, np.dtype(weights.dtype), lambda: as_channels(weights.values, phases))
+    return constant(f"{weights.name}/phases", values)
 
 
 def as_channels(weights: Array, phases: Phases) -> Array:

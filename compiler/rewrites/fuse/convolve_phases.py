@@ -14,7 +14,7 @@ become pixels, so that these are moved as bytes.
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.base.traits import Range
 from ...ops.conv.transpose_conv import bias_position, by_phases, input_image
-from ...ops.conv.transpose_conv_phases import Phases, as_channels, repeated
+from ...ops.conv.transpose_conv_phases import Phases, repeated, weights_of_phases
 from ...ops.elementwise.elementwise import ELEMENTWISE
 from ...ops.layers.byte_products import multiplies_bytes
 from ...ops.move.space_to_depth import PHASES_TO_SPACE
@@ -29,45 +29,41 @@ def convolve_phases(graph: Graph, target: Target) -> Attempts:
     found = [op for op in graph.ops if op.name == "TRANSPOSE_CONV" and op.attrs.get("exact")]
     ranges = ranges_of(graph) if found else {}
     for op in found:
-        phases, known = by_phases(op), ranges.get(input_image(op))
-        if (yield Attempt((op,), _unsupported_reason(op, phases, known, target))):
-            assert known is not None
-            _replace(graph, op, phases, _convolution(op, phases, known[0]))
+        phases = by_phases(op)
+        convolution = _convolution(op, phases, ranges.get(input_image(op)), target)
+        if isinstance(convolution, str):
+            yield Attempt((op,), convolution)
+        else:
+            yield Attempt((op,))
+            _replace(graph, op, phases, convolution)
 
 
-def _unsupported_reason(op: Op, phases: Phases, known: Range | None, target: Target) -> str | None:
-    """Why no convolution of bytes is faster; `known` is the range of the image's whole numbers."""
+def _convolution(op: Op, phases: Phases, known: Range | None, target: Target) -> Op | str:
+    """The convolution of all phases, or why none of bytes is faster.
+
+    `known` is the range of the image's whole numbers.
+    """
+    image, weights, bias = input_image(op), op.operand(1), op.input(bias_position(op))
     if known is None or known[1] - known[0] > 255:
         return "its image holds no integers of 8 bits"
-    if not all(each.constant for each in _constants(op)):
+    if not weights.constant or (bias is not None and not bias.constant):
         return "weights or a bias are computed while the model runs"
     if reason := phases.too_many_products():
         return reason
-    return multiplies_bytes(_convolution(op, phases, known[0]), target)
-
-
-def _constants(op: Op) -> list[Tensor]:
-    """The weights and the bias, if there is one."""
-    bias = op.input(bias_position(op))
-    return [op.operand(1), *([] if bias is None else [bias])]
-
-
-def _convolution(op: Op, phases: Phases, least: int) -> Op:
-    """The convolution of all phases; `least` is the least number of the image."""
-    image, (weights, *bias) = input_image(op), _constants(op)
     batch, rows, columns, _ = image.shape
-    kernels = constant(f"{weights.name}/phases", as_channels(weights.values, phases))
-    operands = [image, kernels, *(_for_phases(each, phases) for each in bias)]
-    shape = (batch, phases.rows, phases.columns, kernels.shape[0])
+    kernels = weights_of_phases(weights, phases)
+    operands = (image, kernels, None if bias is None else _for_phases(bias, phases))
     attrs = {
         **op.attrs,
         "padding": phases.padding(rows, columns),
         "stride_h": 1,
         "stride_w": 1,
-        "least": least,
+        "least": known[0],
     }
+    shape = (batch, phases.rows, phases.columns, kernels.shape[0])
     sums = Tensor(f"{op.output.name}/phases", shape, "float32")
-    return Op("CONV_2D", operands, (sums,), attrs, op.index, origins=op.origins)
+    convolution = Op("CONV_2D", operands, (sums,), attrs, op.index, origins=op.origins)
+    return multiplies_bytes(convolution, target) or convolution
 
 
 def _replace(graph: Graph, op: Op, phases: Phases, convolution: Op) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from ...ir import Array, Op, Tensor
 from ...ops.base.window import Window
 from ...ops.conv.transpose_conv import by_phases
-from ...ops.conv.transpose_conv_phases import as_channels, repeated
+from ...ops.conv.transpose_conv_phases import repeated, weights_of_phases
 from ...ops.elementwise.cast import rounded_to_bfloat16
 from ...ops.layers.byte_products import sums_fit
 from ...ops.layers.weights import scaled_totals, sharing
@@ -256,7 +256,7 @@ def _by_phases(here: Lowering) -> Tensor | None:
     if not weights.constant or (bias is not None and not bias.constant):
         return None
     phases = by_phases(op)
-    matrix = here.constant(as_channels(here.centered(weights).values, phases))
+    matrix = weights_of_phases(here.centered(weights), phases)
     if phases.too_many_products() or not _multiplies_bytes(here, image, matrix):
         return None
     around = phases.padding(*image.shape[1:3])
