@@ -144,9 +144,12 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
     def nested(
         heads: list[Head], *, caller: Callable[[], str], unroll: bool = False, roll: bool = False
     ) -> Statements:
-        """The body within several loops, given from the outside in, which are kept if `roll`."""
+        """The body within several loops, given from the outside in; more than one are kept if
+        `roll`.
+        """
         found, language = body_of(caller()), target.language
-        hint = language.unroll if unroll else language.roll if roll else target.roll
+        kept_hint = language.roll if roll and len(heads) > 1 else target.roll
+        hint = language.unroll if unroll else kept_hint
         for each_head in reversed(heads):
             found = each_head.over(found, hint)
         return found if heads else body(Copy(found))
