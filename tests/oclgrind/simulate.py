@@ -17,6 +17,7 @@ from agreement import differences
 from cases import families
 from compiled_cases import every_kernel
 from devices import own_profile
+from shared_programs import hasty_drivers
 
 import tflgpu
 from tflgpu.compiler import pipeline
@@ -63,6 +64,7 @@ def main(profile: str, first: str, step: str, operators: Sequence[str]) -> None:
 if __name__ == "__main__":
     device.OpenCLDevice = Simulator  # type: ignore[misc]
     profile, first, step, *operators = sys.argv[1:]
-    with TemporaryDirectory() as folder:
+    # Oclgrind lacks functions of LLVM that its compiler makes of kernels with long vectors.
+    with TemporaryDirectory() as folder, hasty_drivers(profile.startswith("cpu_")):
         # Without sub-groups, which Oclgrind lacks: work-items share sums through local memory.
         main(own_profile(Path(folder), profile, sub_groups=[]), first, step, operators)
