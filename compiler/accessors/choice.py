@@ -17,7 +17,7 @@ from ..ops.base.storage import (
 from ..ops.base.view import StridedLayout
 from ..target import Target
 from .accessor import Accessor
-from .codecs import Floats, HalfNumbers, Numbers, Packed, slice_codec
+from .codecs import Floats, Half, HalfNumbers, Numbers, Packed, slice_codec
 from .linear import Linear
 from .memory import Buffer
 from .rows import Rows, SlicesOfRows
@@ -59,7 +59,8 @@ def accessor(
         found = Sliced.of(memory, slice_codec(lane_of(tensor, target), half), tensor.shape)
         unit = slice_bytes(tensor, target)
     elif (by_slices or whole_slices) and _whole_rows(tensor, target, layout, zero_point):
-        found = SlicesOfRows.of(memory, Floats(), tensor.shape)
+        codec = Half() if halves_rows(tensor, target) else Floats()
+        found = SlicesOfRows.of(memory, codec, tensor.shape)
         unit *= target.lanes
     elif by_slices:
         found = Rows.of(memory, _numbers(tensor, target, zero_point, "float"), tensor.shape)
@@ -83,8 +84,10 @@ def _whole_rows(
     tensor: Tensor, target: Target, layout: StridedLayout | None, zero_point: int | None
 ) -> bool:
     """Whether a row-major tensor can be accessed as an array of slices, where that helps: in
-    languages that cannot load or store a slice in an array of floats."""
-    if target.language.vector_stores or zero_point is not None:
+    languages that cannot load or store a slice in an array of floats, and for halves."""
+    if zero_point is not None or not (
+        halves_rows(tensor, target) or not target.language.vector_stores
+    ):
         return False
     places = () if layout is None else (layout.start, layout.pitch, layout.length)
     whole = bhwc(tensor.shape)[3] % target.lanes == 0 and kernel_dtype(tensor.dtype) == "float32"

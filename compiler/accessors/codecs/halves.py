@@ -158,7 +158,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class HalfNumbers(ElementCodec):
-    """Constants in half precision, of which kernels make floats.
+    """Rows in half precision, of which kernels make floats.
 
     GLSL has no arrays of halves; there two share an unsigned integer.
     """
@@ -170,3 +170,7 @@ class HalfNumbers(ElementCodec):
 
     def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
         return self.at(memory, start + offset)
+
+    def load_lanes(self, memory: Buffer, index: Operand) -> Expression:
+        each = (self.at(memory, expression(index) + number) for number in range(memory.lanes))
+        return memory.language.made(FLOATS, memory.lanes, *each)

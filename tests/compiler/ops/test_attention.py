@@ -1,11 +1,16 @@
 """Attention of a work-group: its loops stay loops, of which compilers then load little at once."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+from agreement import run
 from cases.attention import attention
-from devices import need_programs
-from graphs import model, parsed, x
+from devices import Attached, need_programs
+from graphs import model, parsed, w, x
 
 from tflgpu.compiler import Options, build
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import TargetName
 
 
@@ -50,3 +55,17 @@ def test_a_gpu_reads_a_cache_where_it_lies(target: TargetName) -> None:
     update, attention = (plan.kernels[dispatch.kernel] for dispatch in plan.dispatches)
     assert "update_in_place" in update.file and "attention_group" in attention.file
     assert attention.group == (256, 1, 1)
+
+
+@pytest.mark.parametrize("constants", ["q", "k", "kv"])
+def test_constant_operands_in_half_precision(
+    attached: Attached, tmp_path: Path, constants: str
+) -> None:
+    """As queries that a network has learned, they are rows of halves in memory."""
+    shapes = {"q": (1, 2, 12, 32), "k": (1, 2, 40, 32), "v": (1, 2, 40, 32)}
+    given = (w(*shape) if name in constants else x(*shape) for name, shape in shapes.items())
+    made = model({"y": attention(*given)})
+    options = Options(target=attached.target, device="gpu", precision="f32_f16", fallback="none")
+    result = run(build(made.content, options), attached.device, tmp_path, made.inputs)["y"]
+    (expected,) = Reference(made.content).run(made.inputs)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=2e-3 * np.abs(expected).max())
