@@ -41,6 +41,7 @@ from .rewrites.keep_state import keep_state
 from .rewrites.pass_manager import PassManager
 from .rewrites.quantized.lower_quantized import is_quantized
 from .select.conversions import Selected, insert_conversions
+from .select.halved import UnlikeCaches, check_alike, halve_caches
 from .select.kept import keep, kept_operators
 from .select.legality import Candidates, candidates, finding
 from .select.storage import choose_storage
@@ -64,13 +65,19 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     target = target_of(choices[0])
     sizing = TableSizing(table, target) if table else Sizing()
 
+    whole: set[str] = set()  # Caches that not all choices can store in half precision.
+
     def sized(choice: Options, unfit: Unfit) -> Sized:
         passes = PassManager(target, choice.disable_passes, progress)
-        return size_operators(select(model, choice, target, passes, unfit), sizing)
+        return size_operators(select(model, choice, target, passes, unfit, whole), sizing)
 
     def attempt(unfit: Unfit) -> CompiledModel:
         each = (sized(choice, unfit) for choice in choices)
-        return generate_plan(each, options, identity, progress, choices)
+        try:
+            return generate_plan(each, options, identity, progress, choices)
+        except UnlikeCaches as error:
+            whole.update(error.names)
+            return attempt(unfit)
 
     compiled = fitting(options, attempt)
     metadata, fault = _metadata(model)
@@ -102,11 +109,12 @@ def select(
     target: Target,
     passes: PassManager | None = None,
     unfit: Unfit = MappingProxyType({}),
+    whole: Collection[str] = (),
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
     The options are those of a single choice. `passes`, which runs the rewrites, has their events
-    even if an UnsupportedError is raised.
+    even if an UnsupportedError is raised. Caches named `whole` stay in single precision.
     """
     passes = passes or PassManager(target, options.disable_passes)
     passes.progress("read", 0, 1)
@@ -134,6 +142,7 @@ def select(
     passes.run(graph, LOWER)
     if target.half:
         keep(graph, kept)
+        halve_caches(graph, target, whole)
 
     passes.progress("choose", 0, 1)
     legal = _legal(graph, target)
@@ -180,21 +189,25 @@ def generate_plan(
     choices: Sequence[Options] = (),
 ) -> CompiledModel:
     """Run the stages after sizing for each choice, whose options are `choices` if there are
-    several. `identity` is that of the model file.
+    several. `identity` is that of the model file. UnlikeCaches if they would share caches that they
+    store in different ways.
     """
     weights = Weights()
     several = len(choices) > 1
     emitted = []
     used: dict[str, Sizes] = {}
+    halved = []
     for each in sized:
         emitted.append(_emit(each, weights, options, progress))
         used |= each.used
+        halved.append({state.name: state.halved for state in each.selected.graph.state})
         if several and _keeps_state(each.selected.graph):
             raise OptionError(
                 f"{identity.name} keeps variables from run to run, which would be those of one "
                 f"signature or choice of input_shapes alone; compile each by itself"
             )
         del each  # Lest its arrays stay in memory while the next one is sized.
+    check_alike(halved)
     # Two tables with the same entries for this model must give the same plan, so the plan records
     # the entries and not the path.
     tuning = digest(used)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...runtime.plan.records import PlacedTensor, TensorInfo, Variable
-from ...runtime.plan.storage import WORD, item_size
+from ...runtime.plan.storage import WORD
 from ..ir import Graph, Tensor
 from ..memory.aliases import variables
 from ..memory.allocation import Allocation
-from ..ops.base.storage import SLICED, device_array, element_dtype, lane_of
+from ..ops.base.storage import SLICED, device_array, element_bytes, element_dtype, lane_of
 from ..ops.litert_part import host_only
 from ..target import Target
 from .weights import Weights
@@ -36,7 +36,7 @@ def kept_variables(graph: Graph, weights: Weights) -> tuple[Variable, ...]:
     for tensor in variables(graph):
         content = graph.contents.get(tensor)
         place = None if content is None else weights.add(device_array(content)).offset
-        size = tensor.elements * item_size(tensor.dtype)
+        size = tensor.elements * element_bytes(tensor)
         found.append(Variable(tensor.name, size, place))
     return tuple(found)
 
@@ -68,4 +68,6 @@ def _stored(tensor: Tensor, storage: str, target: Target) -> tuple[str, int]:
     if storage == SLICED:
         lane = lane_of(tensor, target)
         return ("", 0) if lane.bytes == WORD else (lane.dtype, lane.base)
-    return ("", 0) if tensor.whole is None else (element_dtype(tensor), tensor.whole.row_base)
+    if tensor.halved or tensor.whole is not None:
+        return element_dtype(tensor), tensor.whole.row_base if tensor.whole else 0
+    return "", 0

@@ -117,6 +117,8 @@ class Tensor:
     whole: Whole | None = None
     # Whether slices are stored in single precision although the target stores them in half.
     kept: bool = False
+    # Whether the rows of this cache, which no constant is, are stored in half precision.
+    halved: bool = False
     # Whether lookups read the rows of this constant, and layers have it as their weights.
     tied: bool = False
     # A content, and its extremes.

@@ -76,6 +76,7 @@ def _tensor(tensor: Tensor | None) -> str:
     constant = "constant " if tensor.constant else ""
     stored = "" if tensor.whole is None else f" in {tensor.whole.called}"
     stored += " in single precision" if tensor.kept else ""
+    stored += " in rows of halves" if tensor.halved else ""
     return f"{constant}{tensor.dtype}[{','.join(map(str, tensor.shape))}]{stored}"
 
 

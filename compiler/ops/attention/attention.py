@@ -153,9 +153,19 @@ def _groups(op: Op, target: Target) -> str | None:
     return reason or ("a work-group runs on a single core" if _in_vectors(target) else None)
 
 
+def _groups_of_slices(op: Op, target: Target) -> str | None:
+    halved = any(tensor.halved for tensor in op.reads)
+    return _groups(op, target) or ("keys and values are rows of halves" if halved else None)
+
+
 def _groups_of_rows(op: Op, target: Target) -> str | None:
     ragged = any(each.depth % target.lanes for each in operands(op))
     return _groups(op, target) or ("rows of heads are not whole slices" if ragged else None)
+
+
+def reads_rows(op: Op, target: Target) -> bool:
+    """Whether a work-group can compute it on rows of whole slices where they lie."""
+    return _groups_of_rows(op, target) is None
 
 
 def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]) -> Launch:
@@ -215,7 +225,7 @@ def _build_groups(op: Op, target: Target) -> Launch:
 IMPLEMENTATIONS = (
     Implementation("attention", _build_vectors, _vectors),
     row_major("attention_rows", _build_rows, _rows),
-    Implementation("attention_group", _build_groups, _groups),
+    Implementation("attention_group", _build_groups, _groups_of_slices),
     Implementation("attention_group_of_rows", _build_groups, _groups_of_rows, reads=LINEAR),
 )
 

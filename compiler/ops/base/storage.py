@@ -59,8 +59,10 @@ def fits_half(constant: ArrayLike) -> bool:
 
 
 def halves_rows(tensor: Tensor, target: Target) -> bool:
-    """Whether a tensor is a constant of floats that is stored in half precision if row-major."""
-    return tensor.constant and tensor.dtype in FLOATS and lane_of(tensor, target) == HALF_LANE
+    """Whether a tensor is stored in half precision if row-major, as constants of floats are."""
+    if not tensor.constant:
+        return tensor.halved
+    return tensor.dtype in FLOATS and lane_of(tensor, target) == HALF_LANE
 
 
 def bhwc(shape: Shape) -> tuple[int, int, int, int]:
@@ -81,11 +83,15 @@ def slice_count(channels: int, target: Target) -> int:
 
 
 def element_dtype(tensor: Tensor) -> str:
-    """The dtype of a row-major tensor's elements in memory."""
+    """The dtype of the elements in memory of a row-major tensor that is no constant."""
+    if tensor.halved:
+        return HALF_LANE.dtype
     return device_dtype(tensor.dtype) if tensor.whole is None else tensor.whole.row_dtype
 
 
 def element_bytes(tensor: Tensor) -> int:
+    if tensor.halved:
+        return HALF_LANE.bytes
     return item_size(tensor.dtype) if tensor.whole is None else element_size(tensor.whole.dtype)
 
 

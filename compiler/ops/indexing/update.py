@@ -3,14 +3,19 @@
 tflgpu.update is the same in the tensor's own memory, of which it writes that part alone.
 """
 
+from functools import partial
+from math import prod
+
 import numpy as np
 
 from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import define, row_major
 from ..base.launch import Launch, linear_grid, linear_launch
-from ..base.storage import ANY
+from ..base.storage import ANY, SLICED, bhwc, kernel_dtype
 from ..base.traits import Traits
+
+IN_PLACE = "tflgpu.update"
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -41,6 +46,34 @@ def _build_in_place(op: Op, target: Target) -> Launch:
     )
 
 
+def _build_rows_in_place(op: Op, target: Target) -> Launch:
+    part = op.operand(1)
+    batch, height, width, channels = bhwc(part.shape)
+    cells = (batch, height, width, channels // target.lanes)
+    return Launch.of(
+        op,
+        "move/update_in_place_rows.jinja",
+        linear_grid(prod(cells)),
+        reads={"part": part, "starts": op.operand(2)},
+        variables={"cells": cells, "whole": bhwc(op.output.shape), "leading": 4 - len(part.shape)},
+        whole_slices=("part",),
+    )
+
+
+def no_rows(op: Op, target: Target) -> str | None:
+    """Why slices of the part's rows cannot be written; None if they can."""
+    whole, part = op.operand(0).shape, op.operand(1).shape
+    if len(whole) not in range(1, 5) or kernel_dtype(op.output.dtype) != "float32":
+        return "only rows of floats up to rank 4 are slices"
+    if whole[-1] != part[-1] or whole[-1] % target.lanes:
+        return "the update does not consist of whole rows of whole slices"
+    return None
+
+
+def _no_halves(op: Op, target: Target) -> str | None:
+    return "two halves may share a word" if op.output.halved else None
+
+
 def _reference(op: Op, whole: Array, part: Array, starts: Array) -> Array:
     """Starts are clamped so that the part lies inside the tensor."""
     result = whole.copy()
@@ -50,6 +83,8 @@ def _reference(op: Op, whole: Array, part: Array, starts: Array) -> Array:
     result[tuple(slice(first, first + taken) for first, taken in spans)] = part
     return result
 
+
+_in_place = partial(row_major, fuses=False, updates=True)
 
 define(
     "DYNAMIC_UPDATE_SLICE x:T update:T start:integer -> y:T",
@@ -61,9 +96,12 @@ define(
     traits=Traits(identity=lambda op: not op.operand(1).elements),
 )
 define(
-    "tflgpu.update",
+    IN_PLACE,
     _infer,
-    (row_major("update_in_place", _build_in_place, fuses=False, updates=True),),
+    (
+        _in_place("update_in_place_rows", _build_rows_in_place, no_rows, computes=SLICED),
+        _in_place("update_in_place", _build_in_place, _no_halves),
+    ),
     None,
     ANY,
 )

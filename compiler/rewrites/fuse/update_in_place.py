@@ -9,6 +9,7 @@ Others may read u, but nothing else may read v: its content is gone once it is u
 from ....runtime.plan.storage import WORD, item_size
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
+from ...ops.indexing.update import IN_PLACE
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
@@ -31,7 +32,7 @@ def update_in_place(graph: Graph, target: Target) -> Attempts:
         for op in updates:
             inputs, outputs, index = op.inputs, op.outputs, op.index
             graph.remove(op)
-            graph.add(Op("tflgpu.update", inputs, outputs, index=index, origins=op.origins))
+            graph.add(Op(IN_PLACE, inputs, outputs, index=index, origins=op.origins))
 
 
 def _updates(graph: Graph, value: Tensor, variable: Tensor) -> tuple[list[Op], str | None]:
