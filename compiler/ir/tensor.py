@@ -117,7 +117,7 @@ class Tensor:
     whole: Whole | None = None
     # Whether slices are stored in single precision although the target stores them in half.
     kept: bool = False
-    # Whether the rows of this cache, which no constant is, are stored in half precision.
+    # Whether it is stored in half precision whatever the target says, as caches and scales may be.
     halved: bool = False
     # Whether lookups read the rows of this constant, and layers have it as their weights.
     tied: bool = False

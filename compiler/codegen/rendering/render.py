@@ -144,6 +144,7 @@ def _describe(binding: Binding, argument: Argument, shown: Callable[[str], str])
     if tensor.whole is not None:
         base = tensor.whole.row_base if found.row_major else tensor.whole.base
         how += f", as {tensor.whole.called} from {base}"
+    how += ", in half precision" if tensor.halved else ""
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}{beside}, {how}"

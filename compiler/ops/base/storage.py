@@ -47,7 +47,7 @@ def lane_of(tensor: Tensor, target: Target) -> Lane:
     if tensor.whole is not None:
         whole = tensor.whole
         return Lane(whole.dtype, element_size(whole.dtype), whole.base, whole.bits == 4)
-    return HALF_LANE if target.half and not tensor.kept else FLOAT_LANE
+    return HALF_LANE if tensor.halved or (target.half and not tensor.kept) else FLOAT_LANE
 
 
 def fits_half(constant: ArrayLike) -> bool:
@@ -60,9 +60,8 @@ def fits_half(constant: ArrayLike) -> bool:
 
 def halves_rows(tensor: Tensor, target: Target) -> bool:
     """Whether a tensor is stored in half precision if row-major, as constants of floats are."""
-    if not tensor.constant:
-        return tensor.halved
-    return tensor.dtype in FLOATS and lane_of(tensor, target) == HALF_LANE
+    constant = tensor.constant and tensor.dtype in FLOATS
+    return tensor.halved or (constant and lane_of(tensor, target) == HALF_LANE)
 
 
 def bhwc(shape: Shape) -> tuple[int, int, int, int]:

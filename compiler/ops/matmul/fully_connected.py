@@ -36,6 +36,7 @@ from ..layers.weights import (
     in_bytes,
     layers_of,
     ohwi,
+    scales_in_halves,
     sharing,
     wide_sums,
 )
@@ -109,7 +110,12 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Launch:
         heavy=True,
         flops=2 * area.sums * op.output.elements * weights.shape[1],
     )
-    return in_bytes(launch, op, target)
+    return _narrow(launch, op, target)
+
+
+def _narrow(launch: Launch, op: Op, target: Target) -> Launch:
+    """A launch that reads weights and their scales in as few bits as hold them."""
+    return scales_in_halves(in_bytes(launch, op, target), op, target)
 
 
 def of_a_vector(op: Op, target: Target) -> str | None:
@@ -148,7 +154,7 @@ def build_split(op: Op, target: Target) -> Launch:
         constants={**launch.constants, **_scales(op, pack)},
         variables={**launch.variables, "block": _block(op)},
     )
-    return in_bytes(launch, op, target)
+    return _narrow(launch, op, target)
 
 
 def _scales(op: Op, pack: Callable[[Array], Constant]) -> dict[str, Constant]:
@@ -183,7 +189,8 @@ def _rows_of_bytes(op: Op, target: Target) -> str | None:
 
 
 def _build_bytes(op: Op, target: Target, wanted: TileShape | None) -> Launch:
-    return byte_products(op, target, None, wanted, op.constant(3) if _has_scales(op) else None)
+    scales = op.constant(3) if _has_scales(op) else None
+    return scales_in_halves(byte_products(op, target, None, wanted, scales), op, target)
 
 
 IMPLEMENTATIONS = (
