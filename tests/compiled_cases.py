@@ -28,14 +28,6 @@ from tflgpu.compiler.select.legality import Candidates
 from tflgpu.compiler.select.storage import Choice
 from tflgpu.compiler.target import Target
 
-# Beginnings of the names of cases whose kernels take more buffers than OpenGL ES 3.1 promises.
-WIDE = ("gated_delta_update",)
-
-
-def suits(case: Case, profile: str) -> bool:
-    """Whether a device of the profile has the buffers for a case."""
-    return profile != "gles31" or not case.name.startswith(WIDE)
-
 
 @dataclass(frozen=True)
 class CompiledCases:

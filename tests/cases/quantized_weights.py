@@ -79,6 +79,9 @@ def weights_alone() -> Iterator[Case]:
             around = {"padding": padding, "stride_h": steps, "stride_w": steps}
             value = call("TRANSPOSE_CONV", *operands, **around)
             yield row("weights", f"TRANSPOSE_CONV {padding} {sides} by {steps} {how}", value)
+        rows = norms.layers(x(5, 576), (1,), w(576), w(576))
+        value = call("FULLY_CONNECTED", rows, weights((19, 576), channels=channels), w(19))
+        yield row("weights", f"FULLY_CONNECTED of normalized rows {how}", value)
 
 
 def weights_that_are_computed() -> Iterator[Case]:

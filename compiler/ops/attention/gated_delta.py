@@ -7,14 +7,25 @@ and the state [batch, heads, depth, width]. Consecutive heads share keys. Each s
     s = exp(gate) * s    s = s + k (strength * (v - k^T s))^T    y = q^T s
 
 Results: y of all steps, with the shape of the values, and the state after the last.
+
+These are more tensors than some devices have buffers. There, GATED_DELTA_OF_ONE reads all operands
+from one tensor, in which they follow each other, and writes both results to another; its attribute
+`shapes` are those of the operands.
 """
 
-from ...ir import Op, Shape
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from math import prod
+
+from ...ir import Op, Shape, Tensor
 from ...target import Target
 from ..base.definition import define, row_major
 from ..base.launch import Launch, linear_grid
 
 NAME = "gated_delta_update"
+GATED_DELTA_OF_ONE = "tflgpu.gated_delta_of_one"
+
+OPERANDS = ("queries", "keys", "values", "strength", "gate", "state")
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -33,17 +44,42 @@ def _infer(op: Op) -> list[Shape]:
     return [values, state]
 
 
+def _infer_of_one(op: Op) -> list[Shape]:
+    *_, values, _, _, state = op.attrs["shapes"]
+    return [(prod(values) + prod(state),)]
+
+
 def _build(op: Op, target: Target) -> Launch:
-    """A work-item computes a column of the state."""
-    (_, sharers, _, depth), (batch, heads, steps, width) = (op.operand(i).shape for i in (1, 2))
+    shapes = [tensor.shape for tensor in op.reads]
+    reads = dict(zip(OPERANDS, op.reads, strict=True))
+    writes = {"y": op.outputs[0], "after": op.outputs[1]}
+    return _launch(shapes, reads, writes, dict.fromkeys((*OPERANDS, "after"), 0))
+
+
+def _build_of_one(op: Op, target: Target) -> Launch:
+    shapes = op.attrs["shapes"]
+    begun = accumulate(map(prod, shapes), initial=0)
+    starts = dict(zip(OPERANDS, begun, strict=False), after=prod(shapes[2]))
+    return _launch(shapes, {"x": op.operand(0)}, {"y": op.output}, starts)
+
+
+def _launch(
+    shapes: Sequence[Shape],
+    reads: Mapping[str, Tensor],
+    writes: Mapping[str, Tensor],
+    starts: Mapping[str, int],
+) -> Launch:
+    """A work-item computes a column of the state; `starts` is where each begins in its tensor."""
+    (_, sharers, _, depth), (batch, heads, steps, width) = shapes[1:3]
     columns = batch * heads * width
-    roles = ("queries", "keys", "values", "strength", "gate", "state")
     return Launch(
         "attention/gated_delta.jinja",
         linear_grid(columns),
-        dict(zip(roles, op.reads, strict=True)),
-        dict(zip(("y", "after"), op.outputs, strict=True)),
+        reads,
+        writes,
         variables={
+            "joined": "x" in reads,
+            "starts": starts,
             "shape": (batch * heads, width),
             "sharing": heads // sharers,
             "exponential": lambda f, v: f.exp(v),
@@ -61,4 +97,9 @@ define(
     _infer,
     (row_major("gated_delta", _build, fuses=False),),
     note="LiteRT has a kernel for GPUs alone",
+)
+define(
+    GATED_DELTA_OF_ONE,
+    _infer_of_one,
+    (row_major("gated_delta_of_one", _build_of_one, fuses=False),),
 )

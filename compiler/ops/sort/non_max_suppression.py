@@ -11,10 +11,11 @@ from ..base.definition import define, row_major
 from ..base.launch import Launch
 
 # The operator that the others become. Operands: boxes [n, 4], scores [n] or [classes, n], and
-# limits [3]: the overlap and score thresholds, and sigma of soft suppression (0: hard). Outputs:
-# int32, the indices of the `most` boxes kept of each class, and then how many these are; floats,
-# the scores of those kept, and then the scores left over, which are scratch memory. Each class is
-# suppressed on its own. With constant limits, the kernel has four buffers, which any device allows.
+# constant limits [3]: the overlap and score thresholds, and sigma of soft suppression (0: hard).
+# Limits that are computed follow the boxes in a tensor of [4 n + 3], so that the kernel has four
+# buffers, which any device allows. Outputs: int32, the indices of the `most` boxes kept of each
+# class, and then how many these are; floats, the scores of those kept, and then the scores left
+# over, which are scratch memory. Each class is suppressed on its own.
 SUPPRESS = "tflgpu.suppress"
 
 
@@ -33,18 +34,18 @@ def _infer_suppress(op: Op) -> list[Shape]:
 
 
 def _build(op: Op, target: Target) -> Launch:
-    boxes, scores, limits = (op.operand(position) for position in range(3))
+    boxes, scores = op.operand(0), op.operand(1)
     classes, most = prod(scores.shape[:-1]), op.attrs["most"]
     return Launch(
         "sort/suppress.jinja",
         (classes, 1, 1),
-        {"boxes": boxes, "x": scores, **({} if limits.constant else {"limits": limits})},
+        {"boxes": boxes, "x": scores},
         {"y": op.outputs[0], "left": op.outputs[1]},
         variables={
-            "boxes_in": boxes.shape[0],
+            "boxes_in": scores.shape[-1],
             "most": most,
             "classes": classes,
-            "known_limits": op.constant(2).tolist() if limits.constant else None,
+            "known_limits": op.constant(2).tolist() if len(op.inputs) > 2 else None,
         },
         heavy=True,
         flops=20 * scores.elements * most,

@@ -157,7 +157,11 @@ def _suppress(
     `boxes` has the shape [boxes, 4], `scores` [boxes] or [classes, boxes], `limits` [3].
     """
     types, of_classes = ("int32", "float32"), scores.shape[:-1]
-    integers, floats = here.several(SUPPRESS, [boxes, scores, limits], types, most=most)
+    operands = [boxes, scores, limits]
+    if not limits.constant:
+        numbers = here.reshape(boxes, (boxes.elements,)), limits
+        operands = [here.add("CONCATENATION", *numbers, axis=0), scores]
+    integers, floats = here.several(SUPPRESS, operands, types, most=most)
     classes = prod(of_classes)
     end = classes * most
     kept, kept_scores = (here.slice(each, [0], [end]) for each in (integers, floats))

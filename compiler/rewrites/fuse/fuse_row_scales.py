@@ -13,6 +13,7 @@ compute integers than there are rows.
 """
 
 from ...ir import FusedOp, Graph, Op
+from ...ops.buffers import too_many_in_some
 from ...ops.reduce.extremes import ROW_SCALES
 from ...ops.reduce.normalization import NAME
 from ...ops.reduce.quantized_rows import NAME as QUANTIZED_ROWS
@@ -34,14 +35,15 @@ def fuse_row_scales(graph: Graph, target: Target) -> Attempts:
         reason = f"one work-item would compute all of a row: {short}" if short else None
         if (yield Attempt((op, rounding), reason)):
             outputs = (rounding.output, *op.outputs)
-            norm = _normalization(graph, op, rounding)
-            before = norm.ops if norm else ()
-            if norm is not None:
-                yield Attempt((norm, op))
-                graph.remove(norm)
+            fused = FusedOp(QUANTIZED_ROWS, (*op.ops, *rounding.ops), (), outputs)
+            if (norm := _normalization(graph, op, rounding)) is not None:
+                whole = FusedOp(QUANTIZED_ROWS, (*norm.ops, *fused.core), (), outputs)
+                if (yield Attempt((norm, op), too_many_in_some(whole, target))):
+                    graph.remove(norm)
+                    fused = whole
             graph.remove(rounding)
             graph.remove(op)
-            graph.add(FusedOp(QUANTIZED_ROWS, (*before, *op.ops, *rounding.ops), (), outputs))
+            graph.add(fused)
 
 
 def _normalization(graph: Graph, scales: Op, rounding: Op) -> Op | None:

@@ -140,15 +140,17 @@ def test_wide_sums_of_images_that_are_not_stored_as_bytes(driver: str, tmp_path:
 
 
 @pytest.mark.parametrize("device", [WIDE, NARROW])
-def test_transposed_convolutions_of_floats_multiply_bytes(
-    device: str, driver: str, tmp_path: Path
+@pytest.mark.parametrize(("family", "others"), [("quantized layers", 0), ("quantized weights", 2)])
+def test_transposed_convolutions_multiply_bytes(
+    family: str, others: int, device: str, driver: str, tmp_path: Path
 ) -> None:
-    """Unless strides leave so many gaps that floats are faster."""
-    cases = [case for case in families()["quantized weights"] if "TRANSPOSE_CONV" in case.name]
+    """Also of floats, unless strides leave so many gaps that floats are faster."""
+    named = ("TRANSPOSE_CONV SAME", "TRANSPOSE_CONV VALID")
+    cases = [case for case in families()[family] if case.situation.startswith(named)]
     made = model({f"y{n}": case.values[0] for n, case in enumerate(cases)})
     compiled = built(made, device)
     launched = [compiled.plan.kernels[each.kernel].file for each in compiled.plan.dispatches]
-    assert sum("_bytes" in file for file in launched) == len(cases) - 2
+    assert sum("_bytes" in file for file in launched) == len(cases) - others
     exact(compiled, made, driver, tmp_path)
 
 

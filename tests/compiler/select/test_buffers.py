@@ -6,19 +6,24 @@ with each of its implementations.
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pytest
-from agreement import any_order
+from agreement import any_order, assert_cases
 from cases import Case, families
-from compiled_cases import by_rank, suits
+from compiled_cases import by_rank
+from devices import Way
 from graphs import model
 
-from tflgpu.compiler import Options, UnsupportedError, pipeline
+from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.codegen.binding import Binding
+from tflgpu.compiler.ir import Op, Tensor
 from tflgpu.compiler.memory.allocation import Placement
 from tflgpu.compiler.ops.buffers import buffers, most_buffers
 from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.select.legality import finding
 from tflgpu.compiler.sizing.sizes import size_operators
 
 pytestmark = pytest.mark.slow
@@ -59,25 +64,27 @@ def test_no_kernel_binds_more_than_the_profile_allows(
     allowed = pipeline.target_of(Options(target=target, device=profile)).device.max_arguments
     wide: Counter[tuple[str, str, int]] = Counter()
     for family, cases in families().items():
-        fitting = tuple(each for each in cases[::step] if suits(each, profile))
-        for name, bound, reckoned, most in kernels(fitting, target, profile):
+        for name, bound, reckoned, most in kernels(tuple(cases[::step]), target, profile):
             assert bound == reckoned <= most, f"{family}: {name}"
             wide[family, name, bound] += bound > allowed
     assert not +wide
 
 
+@pytest.mark.parametrize("way", [Way("glsl", "gles31", "auto")], ids=str, indirect=True)
+def test_operators_of_more_tensors_than_buffers(way: Way, tmp_path: Path) -> None:
+    """Their operands, or their results, share tensors."""
+    names = ("gated_delta_update", "NON_MAX_SUPPRESSION_V5")
+    assert_cases([each for name in names for each in families()[name]], way, tmp_path)
+
+
 def test_what_takes_more_in_any_way_is_refused() -> None:
-    """The error says which operator that is, how many buffers it takes, and what to do."""
-    refused = [each for cases in families().values() for each in cases]
-    refused = [each for each in refused if not suits(each, "gles31")]
-    content = model({each.name: each.value for each in refused}).content
-    with pytest.raises(UnsupportedError) as caught:
-        pipeline.build(content, Options(target="glsl", device="gles31", fallback="none"))
-    findings = caught.value.findings
-    assert len(findings) == len(refused) > 1
-    for found in findings:
-        assert found.operator == "gated_delta_update"
-        assert "buffers, but the device allows 4" in found.reason
-        assert (
-            found.advice == "if the device has more, choose a profile with a larger max_arguments"
-        )
+    """The error says how many buffers it takes, and what to do."""
+    values = [Tensor(name, (2, 3)) for name in "abcy"]
+    op = Op("SELECT_V2", [replace(values[0], dtype="bool"), *values[1:3]], values[3:])
+    four = pipeline.target_of(Options(target="glsl", device="gles31"))
+    three = replace(four, device=replace(four.device, max_arguments=3))
+    assert finding(op, four, lowered=True) is None
+    found = finding(op, three, lowered=True)
+    assert found is not None
+    assert "the kernel would need 4 buffers, but the device allows 3" in found.reason
+    assert found.advice == "if the device has more, choose a profile with a larger max_arguments"

@@ -64,6 +64,18 @@ def test_rows_are_normalized_before(norm: Norm) -> None:
     assert second.name == "FULLY_CONNECTED"
 
 
+def test_a_device_of_few_buffers_normalizes_rows_in_a_kernel_of_its_own() -> None:
+    """Their gain and offset would take a fifth one."""
+    rows = layers(x(5, 576), (1,), w(576), w(576))
+    value = call("FULLY_CONNECTED", rows, weights((19, 576)), None)
+    for device, first in (("gpu", "tflgpu.quantized_rows"), ("gles31", "tflgpu.normalization")):
+        graph, events = rewritten(value, *RULES, device=device)
+        assert graph.ops[0].name == first
+        assert [op.name for op in graph.ops].count("tflgpu.quantized_rows") == 1
+    declined = [event.reason for event in events if event.rewrite == fuse_row_scales.name]
+    assert declined == [None, "the kernel would need 5 buffers, but the device allows 4"]
+
+
 def test_others_read_normalized_rows() -> None:
     rows = layers(x(5, 64), (1,), w(64), w(64))
     value = call("ADD", call("FULLY_CONNECTED", rows, weights((64, 64)), None), rows)
