@@ -24,8 +24,8 @@ from ...ir import Array, Op, Shape, Tensor
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.launch import Launch
+from ..base.parts import power_of_two, power_of_two_from
 from ..base.storage import LINEAR, slice_count
-from ..reduce.lines import power_of_two, power_of_two_from
 
 NAME = "tflgpu.attention"
 

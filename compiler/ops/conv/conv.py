@@ -24,9 +24,10 @@ from ..layers import shared_sums
 from ..layers.byte_products import WORD, byte_products, multiplies_bytes, words_in_rows
 from ..layers.split_sums import split_sums, splits
 from ..layers.weights import (
+    WEIGHTS_AND_BIAS,
     bias_slices,
     check_bias,
-    constant_weights,
+    computed_weights,
     layer_constants,
     spread_groups,
     wide_sums,
@@ -61,7 +62,7 @@ def infer(op: Op) -> list[Shape]:
 def _pointwise(op: Op, target: Target) -> str | None:
     if not window(op).pointwise:
         return "the window is not 1x1"
-    return _in_groups(op) or constant_weights(op, target) or wide_sums(op)
+    return _in_groups(op) or computed_weights(op, WEIGHTS_AND_BIAS) or wide_sums(op)
 
 
 def _in_groups(op: Op) -> str | None:
@@ -82,7 +83,7 @@ def _ungated(op: Op, target: Target) -> str | None:
     """Only conv_1x1 applies a gate to the channels it reads."""
     if op.input(3) is not None:
         return "only conv_1x1 multiplies its input by a gate"
-    return constant_weights(op, target) or wide_sums(op)
+    return computed_weights(op, WEIGHTS_AND_BIAS) or wide_sums(op)
 
 
 def _few_outputs(op: Op, target: Target) -> str | None:
@@ -141,7 +142,7 @@ def _few_pixels(op: Op, target: Target) -> str | None:
     many = prod(op.output.shape[:3]) * target.lanes > target.device.work_items
     if many and _few_outputs(op, target) is None:
         return "its output channels would leave most lanes idle, as conv_thin does not"
-    reason = _in_groups(op) or constant_weights(op, target) or wide_sums(op)
+    reason = _in_groups(op) or computed_weights(op, WEIGHTS_AND_BIAS) or wide_sums(op)
     return reason or shared_sums.unsuited(op, target)
 
 

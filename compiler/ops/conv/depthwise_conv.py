@@ -18,7 +18,7 @@ from ..base.storage import pack_slices, slice_count
 from ..base.tile import Area, Tile, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import MOST_TAPS, Window
-from ..layers.weights import bias_slices, check_bias, constant_weights
+from ..layers.weights import bias_slices, check_bias, computed_weights
 from . import depthwise_pairs
 from .conv import window
 
@@ -89,7 +89,7 @@ def pack_weights(op: Op, target: Target) -> Array:
 def _one_to_one(op: Op, target: Target) -> str | None:
     if op.operand(1).shape[3] != op.operand(0).shape[3]:
         return "it has several output channels per input channel"
-    return constant_weights(op, target)
+    return computed_weights(op)
 
 
 def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:

@@ -19,7 +19,7 @@ from ..base.storage import slice_count
 from ..base.tile import Area, TileShape, epilogue_operands
 from ..base.traits import Traits, Weights
 from ..base.window import Window
-from ..layers.weights import bias_slices, check_bias, constant_weights, layer_constants
+from ..layers.weights import bias_slices, check_bias, computed_weights, layer_constants
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
 
 
@@ -88,7 +88,7 @@ def window(op: Op) -> Window:
 
 
 def _constant(op: Op, target: Target) -> str | None:
-    return constant_weights(op, target, bias_position(op))
+    return computed_weights(op, (1, bias_position(op)))
 
 
 def _build(op: Op, target: Target, wanted: TileShape | None) -> Launch:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from ...ir import Op, Shape
 from ..base.definition import define
+from ..base.parts import power_of_two_from
 from ..base.shapes import same_as_first
-from ..reduce.lines import power_of_two_from
 
 
 def rotated_entries(op: Op) -> int:

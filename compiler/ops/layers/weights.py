@@ -5,6 +5,7 @@ of outputs reads the slices with the inputs of its groups. Weights of inputs of 
 zeros, so that what is infinite in a group makes NaN of its neighbours.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Protocol
@@ -15,6 +16,9 @@ from ...ir import Array, Op, Shape, Tensor, Whole
 from ...target import Target
 from ..base.launch import Constant, Launch
 from ..base.tile import Tile
+
+# Their positions; behind them convolutions may have factors of pixels, which are computed.
+WEIGHTS_AND_BIAS = (1, 2)
 
 # Fewest buffers that a device allows a kernel whose scales of weights have one of their own.
 ENOUGH_BUFFERS = 8
@@ -213,16 +217,14 @@ def ohwi(weights: Array) -> Array:
     return weights if weights.ndim == 4 else weights[:, None, None, :]
 
 
-def constant_weights(op: Op, target: Target, bias: int = 2) -> str | None:
-    """Why weights and the bias, at position `bias`, cannot be packed now; None if they can."""
-    computed = [i for i in (1, bias) if (tensor := op.input(i)) and not tensor.constant]
+def computed_weights(op: Op, tables: Sequence[int] = ()) -> str | None:
+    """Why weights, a bias and the like are not known now; None if all are constants.
+
+    `tables` are their positions among the inputs: by default all but the first.
+    """
+    positions = tables or range(1, len(op.inputs))
+    computed = [i for i in positions if (tensor := op.input(i)) and not tensor.constant]
     return f"input {computed[0]} is computed while the model runs" if computed else None
-
-
-def computed_weights(op: Op) -> str | None:
-    """Why weights, a bias and the like are not known now; None if all are constants."""
-    computed = any(each is not None and not each.constant for each in op.inputs[1:])
-    return "weights or a bias are computed while the model runs" if computed else None
 
 
 def wide_sums(op: Op) -> str | None:

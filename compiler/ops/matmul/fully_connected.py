@@ -31,7 +31,7 @@ from ..layers.weights import (
     PackedWeights,
     bias_slices,
     check_bias,
-    constant_weights,
+    computed_weights,
     in_blocks,
     in_bytes,
     layers_of,
@@ -71,7 +71,7 @@ def _rows(op: Op, target: Target) -> str | None:
         return "rank is above 4"
     if not op.operand(0).shape or op.operand(0).shape[-1] != op.operand(1).shape[1]:
         return "the input is not split into rows of the weights' width"
-    return constant_weights(op, target)
+    return computed_weights(op)
 
 
 def in_rows(op: Op, target: Target) -> str | None:

@@ -18,11 +18,12 @@ from ...ir import Array, Op
 from ...target import Target
 from ..base.definition import Implementation, define
 from ..base.launch import Launch
+from ..base.parts import largest_divisor, power_of_two
 from ..base.shapes import as_inferred
 from ..base.storage import LINEAR, bhwc, slice_count
 from ..elementwise.elementwise import ELEMENTWISE
 from ..layers.weights import layer_constants
-from ..reduce.lines import group_size, largest_divisor, power_of_two, seats
+from ..reduce.lines import group_size, seats
 
 NAME = "tflgpu.fully_connected_chain"
 

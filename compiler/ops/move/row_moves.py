@@ -5,9 +5,9 @@ from math import prod
 
 from ...target import Target
 from ..base.launch import Launch, linear_grid
+from ..base.parts import largest_divisor
 from ..base.row_slices import no_row_slices
 from ..base.storage import slice_count
-from ..reduce.lines import largest_divisor
 from .affine_moves import Move, Moved, Source, strides
 
 SHORTEST_ROW = 2  # How many elements of a row are worth a work-item of their own, at least.

@@ -18,6 +18,7 @@ from typing import Any
 from ...ir import Op, Shape
 from ...target import Target
 from ..base.launch import Grid, Launch, linear_grid
+from ..base.parts import power_of_two
 from ..base.shapes import with_ones
 from ..base.storage import bhwc, slice_count
 from ..elementwise.elementwise import Formula
@@ -239,21 +240,6 @@ def _barriers(group_items: int, target: Target) -> int:
     """How often a group waits: for each turn, and for each time that its totals are halved."""
     at_once = seats(group_items, target)
     return group_items // at_once + at_once.bit_length() - 1
-
-
-def power_of_two(most: int) -> int:
-    """The largest power of two that is at most so large, at least 1."""
-    return 1 << (max(most, 1).bit_length() - 1)
-
-
-def power_of_two_from(least: int) -> int:
-    """The smallest power of two that is no less than a number, which is positive."""
-    return power_of_two(2 * least - 1)
-
-
-def largest_divisor(number: int, most: int) -> int:
-    """The largest divisor of a number that is at most so large."""
-    return max(each for each in range(1, most + 1) if number % each == 0)
 
 
 def shared_by(parts: int, results: int, target: Target) -> int:

@@ -20,20 +20,11 @@ from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.images import flattens
 from ..base.launch import Launch, linear_grid
+from ..base.parts import largest_divisor
 from ..base.row_slices import no_row_slices, no_whole_rows
 from ..base.shapes import same_as_first
 from ..base.storage import bhwc, slice_count
-from .lines import (
-    SQUARES,
-    SUM,
-    Lines,
-    axes_of_rows,
-    group_size,
-    largest_divisor,
-    merged,
-    shared_by,
-    too_few_parts,
-)
+from .lines import SQUARES, SUM, Lines, axes_of_rows, group_size, merged, shared_by, too_few_parts
 
 NAME = "tflgpu.normalization"
 

@@ -14,9 +14,10 @@ from ...target import Target
 from ..base.definition import Implementation, define
 from ..base.images import flattens
 from ..base.launch import Launch
+from ..base.parts import largest_divisor
 from ..base.shapes import same_as_first
 from ..base.storage import slice_count
-from .lines import SUM, largest_divisor, seats, slice_group_size
+from .lines import SUM, seats, slice_group_size
 from .normalization import pixel_groups
 
 STATISTICS = "tflgpu.pixel_statistics"

@@ -17,9 +17,9 @@ from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import Build, Implementation, Reason, define, no_reason, row_major
 from ..base.launch import Launch, linear_grid, linear_launch
+from ..base.parts import power_of_two
 from ..base.shapes import normalize_axis
 from ..base.storage import ANY
-from ..reduce.lines import power_of_two
 
 # x -> values, places. Attributes: `falling`, whether the largest is first, and `nan_first`.
 SORT = "tflgpu.sort"

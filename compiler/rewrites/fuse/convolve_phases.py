@@ -17,6 +17,7 @@ from ...ops.conv.transpose_conv import bias_position, by_phases, input_image
 from ...ops.conv.transpose_conv_phases import Phases, repeated, weights_of_phases
 from ...ops.elementwise.elementwise import ELEMENTWISE
 from ...ops.layers.byte_products import multiplies_bytes
+from ...ops.layers.weights import computed_weights
 from ...ops.move.space_to_depth import PHASES_TO_SPACE
 from ...target import Target
 from ..quantized.store_integers import ranges_of
@@ -46,8 +47,8 @@ def _convolution(op: Op, phases: Phases, known: Range | None, target: Target) ->
     image, weights, bias = input_image(op), op.operand(1), op.input(bias_position(op))
     if known is None or known[1] - known[0] > 255:
         return "its image holds no integers of 8 bits"
-    if not weights.constant or (bias is not None and not bias.constant):
-        return "weights or a bias are computed while the model runs"
+    if reason := computed_weights(op, (1, bias_position(op))):
+        return reason
     if reason := phases.too_many_products():
         return reason
     batch, rows, columns, _ = image.shape

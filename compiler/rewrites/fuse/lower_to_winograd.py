@@ -14,7 +14,7 @@ from ...ops.base.storage import sliced_bytes
 from ...ops.conv import winograd
 from ...ops.conv.conv import groups, window
 from ...ops.conv.winograd import INPUT, OUTPUT, PRODUCT
-from ...ops.layers.weights import constant_weights
+from ...ops.layers.weights import computed_weights
 from ...target import Target
 from ..rewrite import Attempt, Attempts, graph_rewrite
 
@@ -34,7 +34,7 @@ def lower_to_winograd(graph: Graph, target: Target) -> Attempts:
 def _unsupported_reason(op: Op, target: Target) -> str | None:
     if groups(op) != 1 or op.input(3) is not None:
         return "the convolution is grouped or has a gate"
-    if reason := constant_weights(op, target) or winograd.unsuited(op, window(op), target):
+    if reason := computed_weights(op) or winograd.unsuited(op, window(op), target):
         return reason
     if target.half:
         return "the intermediate sums would be stored in half precision"

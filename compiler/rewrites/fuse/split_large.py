@@ -7,12 +7,13 @@ import numpy as np
 
 from ....runtime.plan.storage import WORD
 from ...ir import Graph, Op, Shape, Tensor, constant
+from ...ops.base.parts import largest_divisor
 from ...ops.base.shapes import with_ones
 from ...ops.base.storage import element_bytes, slice_count
 from ...ops.indexing.lookup import NAME as LOOKUP
 from ...ops.layers.weights import stored_bits
 from ...ops.matmul.fully_connected import OF_BLOCKS
-from ...ops.reduce.lines import group_size, largest_divisor
+from ...ops.reduce.lines import group_size
 from ...ops.reduce.reduce import REDUCTIONS, as_images, axes, nan_by_place
 from ...target import Target
 from ..decompose.decomposition import Decomposition

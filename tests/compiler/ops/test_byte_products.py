@@ -257,6 +257,7 @@ def test_what_it_can_compute() -> None:
     known = layer()
     image, weights, _ = known.inputs
     bias = Tensor("b", (3,))
-    for others in ((Tensor("w", known.operand(1).shape), None), (weights, bias)):
+    tables = (Tensor("w", known.operand(1).shape), None), (weights, bias)
+    for position, others in enumerate(tables, 1):
         op = Op(known.name, (image, *others), known.outputs, known.attrs)
-        assert multiplies_bytes(op, target) == "weights or a bias are computed while the model runs"
+        assert multiplies_bytes(op, target) == f"input {position} is computed while the model runs"

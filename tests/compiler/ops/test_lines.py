@@ -2,7 +2,7 @@
 
 import pytest
 
-from tflgpu.compiler.ops.reduce.lines import largest_divisor, power_of_two, power_of_two_from
+from tflgpu.compiler.ops.base.parts import largest_divisor, power_of_two, power_of_two_from
 
 
 @pytest.mark.parametrize(

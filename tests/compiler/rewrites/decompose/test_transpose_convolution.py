@@ -64,7 +64,7 @@ def test_the_output_must_be_one_that_the_input_reaches() -> None:
         rewritten(wrong)
 
 
-def test_constant_weights_stay_with_a_stride() -> None:
+def test_computed_weights_stay_with_a_stride() -> None:
     source = COMPUTED.replace("input w", "constant w")
     assert_declines(source, "^weights and bias are constants$", decompose_operators)
 

@@ -137,7 +137,7 @@ def test_a_constant_of_pixels_or_of_more_channels_meets_pixels(channels: int, sh
         (transposed((2, 2), 2, (6, 10), dtype="int16"), DEVICE, "no integers of 8 bits"),
         (transposed((8, 8), 7, (21, 35)), DEVICE, "read 196 pixels, of which 64 count"),
         (transposed((1, 1), 2, (5, 9), "VALID"), DEVICE, "phases read 4 pixels, of which 1 count"),
-        (BY_COMPUTED_WEIGHTS, DEVICE, "weights or a bias are computed"),
+        (BY_COMPUTED_WEIGHTS, DEVICE, "input 1 is computed"),
     ],
     ids=["no bytes", "int16", "few pixels", "gaps", "computed weights"],
 )
