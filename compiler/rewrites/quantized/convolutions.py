@@ -20,6 +20,8 @@ def convolution(here: Lowering) -> Tensor:
     _check_weights(here, image, weights)
     if image.dtype not in INTEGERS:
         return hybrid(here)
+    wider = op.name == "FULLY_CONNECTED" and image.dtype == "uint8"
+    here.require_result(image, *(["int16"] if wider else []))
     bias = _constant_bias(here, 2)
     if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
         return product_of_rows(here, bias)
@@ -42,6 +44,7 @@ def transposed_convolution(here: Lowering) -> Tensor:
     if image.dtype not in INTEGERS:
         _constant_bias(here, 3)
         return hybrid_transposed(here)
+    here.require_result(image)
     bias = _constant_bias(here, 3)
     layer = Layer(here, image, weights, bias)
     if image.dtype == "int16":

@@ -42,6 +42,16 @@ class Lowering(Decomposition):
                 f"its sums may reach {most:.0f}, but float32 holds whole numbers up to {EXACT} only"
             )
 
+    def require_result(self, operand: Tensor, *others: str) -> None:
+        """Decline a result that has neither the operand's type nor one of the others."""
+        dtype = self.op.output.dtype
+        if dtype not in (operand.dtype, *others):
+            raise self.declined(
+                f"its result is {dtype}, beside which LiteRT takes {operand.dtype} for another type",
+                f"give it a result of {operand.dtype}",
+                unsafe=True,
+            )
+
     def require_unpacked(self, tensors: Iterable[Tensor]) -> None:
         """Decline packed integers among tensors that are no weights."""
         for tensor in tensors:

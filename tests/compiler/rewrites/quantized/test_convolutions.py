@@ -128,3 +128,28 @@ def test_weights_whose_bytes_litert_takes_for_another_type_are_declined(
     value = graphs.quantized(operator, image, weights, None, dtype=dtype, **attrs)
     with pytest.raises(UnsupportedError, match=f"its weights are {own}, whose bytes LiteRT takes"):
         pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "result", "refused"),
+    [
+        *(("int8", other, True) for other in ("uint8", "int16")),
+        *(("int16", other, True) for other in ("int8", "uint8")),
+        ("uint8", "int8", True),
+        ("uint8", "int16", False),
+    ],
+)
+def test_results_of_other_types(dtype: str, result: str, refused: bool) -> None:
+    """LiteRT takes the operands' bytes for the result's type, but for uint8 beside int16."""
+    own = known(
+        np.ones((2, 6), "uint8" if dtype == "uint8" else "int8"), Quantization((0.5,), (0,))
+    )
+    rows = graphs.xq(3, 6, dtype=dtype)
+    layers = [
+        graphs.quantized("FULLY_CONNECTED", rows, own, None, dtype=result),
+        graphs.quantized("FULLY_CONNECTED", rows, graphs.xq(2, 6, dtype=dtype), None, dtype=result),
+    ]
+    for value in layers:
+        declined = pytest.raises(UnsupportedError, match=f"its result is {result}, beside which")
+        with declined if refused else contextlib.nullcontext():
+            pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
