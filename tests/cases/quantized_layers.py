@@ -197,6 +197,9 @@ def transposed() -> Iterator[Case]:
         yield row("layers", f"TRANSPOSE_CONV {padding} {seen} by {strides}", value)
         added = quantized("ADD", value, xq(2, *size, channels), scale=0.3, zero=5)
         yield row("layers", f"TRANSPOSE_CONV {padding} {seen} by {strides}, then ADD", added)
+        factors = known(np.arange(-3, channels - 3, dtype=np.int8), affine(0.1))
+        scaled = quantized("MUL", value, factors, scale=0.4)
+        yield row("layers", f"TRANSPOSE_CONV {padding} {seen} by {strides}, then MUL", scaled)
 
 
 def large_sums() -> Iterator[Case]:

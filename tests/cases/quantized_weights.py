@@ -76,7 +76,7 @@ def weights_alone() -> Iterator[Case]:
         for padding, sides, steps, output, inputs in transposed:
             filters = weights((19, *sides, inputs), channels=channels)
             operands = ints(2, *output, 19), filters, x(2, 5, 7, inputs), w(19)
-            around = {"padding": padding, "stride_h": steps, "stride_w": steps}
+            around = {"padding": padding, "stride_h": steps, "stride_w": steps, **plain}
             value = call("TRANSPOSE_CONV", *operands, **around)
             yield row("weights", f"TRANSPOSE_CONV {padding} {sides} by {steps} {how}", value)
         rows = norms.layers(x(5, 576), (1,), w(576), w(576))

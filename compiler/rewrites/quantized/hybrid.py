@@ -253,7 +253,7 @@ def _by_phases(here: Lowering) -> Tensor | None:
     """TRANSPOSE_CONV as a convolution of bytes to which phases are channels, if that is faster."""
     op = here.op
     weights, image, bias = op.operand(1), op.operand(2), op.input(3)
-    if not weights.constant or (bias is not None and not bias.constant):
+    if not weights.constant:
         return None
     phases = by_phases(op)
     matrix = weights_of_phases(here.centered(weights), phases)

@@ -47,7 +47,8 @@ class Lowering(Decomposition):
         dtype = self.op.output.dtype
         if dtype not in (operand.dtype, *others):
             raise self.declined(
-                f"its result is {dtype}, beside which LiteRT takes {operand.dtype} for another type",
+                f"its result is {dtype}, beside which LiteRT takes {operand.dtype} "
+                "for another type",
                 f"give it a result of {operand.dtype}",
                 unsafe=True,
             )

@@ -64,6 +64,18 @@ def test_bytes_are_rounded_before_phases_become_pixels() -> None:
     assert spread.attrs == {"blocks": (2, 2), "crops": (1, 1), "size": (6, 10)}
 
 
+def test_all_that_reads_channels_alone_is_computed_before() -> None:
+    table = known(np.array([3, -5], np.int8), affine(0.1))
+    scaled = quantized("MUL", transposed((4, 4), 2, (6, 10)), table, scale=0.3)
+    graph, _ = rewritten(quantized("MUL", scaled, table, scale=0.5), *PASSES, device=DEVICE)
+    names = [op.name for op in graph.ops]
+    assert names[names.index("CONV_2D") + 1 : names.index("tflgpu.phases_to_space")] == [
+        "tflgpu.requantize",
+        "tflgpu.requantize_product",
+        "tflgpu.requantize_product",
+    ]
+
+
 @pytest.mark.parametrize(
     ("padding", "size", "steps", "output", "around", "crops"),
     [
