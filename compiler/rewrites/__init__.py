@@ -50,6 +50,7 @@ from .layout.merge_moves import (
 )
 from .layout.move_transposes import move_transposes
 from .layout.quantize_before_moves import quantize_before_moves
+from .layout.resize_planes import resize_planes
 from .layout.take_parts_of_concat import take_parts_of_concat
 from .layout.turn_second_matrix import turn_second_matrix
 from .quantized.lower_quantized import lower_quantized
@@ -96,6 +97,7 @@ LAYOUT: tuple[Pass, ...] = (
     merge_around_reshape,
     fold_transpose_into_weights,
     merge_transposes,
+    resize_planes,
     cut_axes,
     transpose_to_reshape,
     merge_reshapes,

@@ -227,6 +227,20 @@ def transposes() -> Iterator[Case]:
     for shape, order in few_rows:
         few = call("TRANSPOSE", x(*shape), ints(*order))
         yield Case("TRANSPOSE", f"few rows of {shape}", few)
+    pixels: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+        ((2, 5, 7, 37), (0, 3, 1, 2)),
+        ((2, 17, 3, 19), (0, 3, 2, 1)),
+        ((3, 2, 19, 16), (1, 0, 3, 2)),
+        ((17, 2, 3, 5), (1, 2, 3, 0)),
+        ((2, 23, 37), (0, 2, 1)),
+        ((33, 18), (1, 0)),
+    )
+    for shape, order in pixels:
+        turned = call("TRANSPOSE", call("TANH", x(*shape)), ints(*order))
+        yield Case("TRANSPOSE", f"pixels of {shape} to rows by {order}", turned)
+        size = [shape[axis] for axis in order]
+        fused = call("MUL", call("EXP", turned), x(*size[-2:]))
+        yield Case("TRANSPOSE", f"pixels of {shape} to rows by {order}, fused", fused)
     beginnings = call("SLICE", call("TANH", x(1, 17, 7, 5)), ints(0, 0, 0, 0), ints(1, 17, 7, 3))
     turned = call("TRANSPOSE", reshape(beginnings, 17, 7, 3), ints(1, 2, 0))
     yield Case("TRANSPOSE", "the beginnings of rows to columns", turned)

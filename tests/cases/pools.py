@@ -67,6 +67,13 @@ def resizes() -> Iterator[Case]:
             yield Case(operator, f"{way} 32 channels", wide)
             ragged = call("TANH", call(operator, x(2, 3, 5, 37), ints(6, 7), **attrs))
             yield Case(operator, f"{way} 37 channels", call("ADD", ragged, x(1, 6, 1, 37)))
+            for size in ((21, 33), (13, 37), (40, 16), (4, 19), (5, 3)):
+                plane = call(operator, x(2, 7, 11, 1), ints(*size), **attrs)
+                yield Case(operator, f"{way} of one channel to {size}", plane)
+            plane = call("TANH", call(operator, x(2, 5, 70, 1), ints(19, 23), **attrs))
+            yield Case(operator, f"{way} one channel, fused", call("ADD", plane, x(19, 23, 1)))
+            pixels = call("TANH", call(operator, x(2, 7, 11, 3), ints(9, 23), **attrs))
+            yield Case(operator, f"{way} three channels", call("ADD", pixels, x(9, 1, 3)))
 
 
 TABLES = (pools, few_channels, resizes)

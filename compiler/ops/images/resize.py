@@ -12,7 +12,7 @@ columns, 2], whose last axis is (column, row). Pixels outside x are 0.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from pathlib import PurePath
@@ -24,8 +24,14 @@ from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.launch import Launch, image_launch, linear_launch, sliced_grid
-from ..base.row_slices import no_long_rows
+from ..base.row_slices import no_long_rows, no_row_slices
+from ..base.storage import slice_count
 from ..base.traits import Traits, always, among_operands
+
+ROWS_EACH = 16  # How many rows of the result a work-item computes of an image of one channel.
+
+# How many channels are resized one by one, at most: of more a slice is not filled, but as fast.
+FEW_CHANNELS = 4
 
 
 @dataclass(frozen=True)
@@ -86,14 +92,42 @@ def _scales(op: Op, offset: float) -> dict[str, Any]:
 
 
 def _bilinear_rows(op: Op, target: Target) -> Launch:
+    return _of_rows(op, "resize/resize_bilinear_rows.jinja")
+
+
+def _bilinear_pixels(op: Op, target: Target) -> Launch:
+    return _of_rows(op, "resize/resize_bilinear_pixels.jinja")
+
+
+def _of_rows(op: Op, template: str) -> Launch:
+    """A launch with a work-item for each pixel of row-major images."""
     batch, height, width, _ = op.output.shape
-    return Launch.of(
-        op,
-        "resize/resize_bilinear_rows.jinja",
-        (width, height, batch),
-        variables=_scales(op, 0.5),
-        flops=8 * op.output.elements,
+    variables, flops = _scales(op, 0.5), 8 * op.output.elements
+    return Launch.of(op, template, (width, height, batch), variables=variables, flops=flops)
+
+
+def _bilinear_planes(op: Op, target: Target) -> Launch:
+    launch = _of_rows(op, "resize/resize_bilinear_planes.jinja")
+    width, height, batch = launch.grid
+    return replace(
+        launch,
+        grid=(slice_count(width, target), -(-height // ROWS_EACH), batch),
+        variables={**launch.variables, "rows_each": ROWS_EACH},
     )
+
+
+def _one_channel(op: Op, target: Target) -> str | None:
+    _, _, width, channels = op.output.shape
+    if channels > 1 or width < target.lanes:
+        return f"rows of {width} pixels with {channels} channels are no slices of one channel"
+    return no_row_slices(op, target, op.epilogue_inputs, op.operand(0))
+
+
+def _few_channels(op: Op, target: Target) -> str | None:
+    channels = op.output.shape[3]
+    if not 1 < channels <= min(FEW_CHANNELS, target.lanes - 1):
+        return f"it has not 2 to {FEW_CHANNELS} channels, fewer than lanes"
+    return no_row_slices(op, target, (), op.operand(0))
 
 
 def _long_pixels(op: Op, target: Target) -> str | None:
@@ -121,6 +155,8 @@ define(
     (
         Implementation("resize_bilinear", _bilinear),
         row_major("resize_bilinear_rows", _bilinear_rows, _long_pixels),
+        row_major("resize_bilinear_planes", _bilinear_planes, _one_channel),
+        row_major("resize_bilinear_pixels", _bilinear_pixels, _few_channels),
     ),
     versions=4,
     traits=Traits(always),

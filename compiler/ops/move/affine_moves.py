@@ -39,6 +39,13 @@ class Move:
     axes: tuple[Axis, ...]
     fill: float | None = None  # The value outside the input; None if no coordinate lies outside.
 
+    @property
+    def permutes(self) -> bool:
+        """Whether it brings all axes, which stay as they are, into another order."""
+        whole = all((axis.start, axis.step, axis.fold) == (0, 1, "") for axis in self.axes)
+        order = sorted(axis.of for axis in self.axes)
+        return whole and self.fill is None and order == list(range(len(self.shape)))
+
     def of_images(self) -> Move:
         """The same move with leading axes of size 1, so that input and output have four."""
         output_shift = 4 - len(self.shape)

@@ -163,10 +163,8 @@ def by_squares(moved: Moved, target: Target) -> Launch | str:
 def side_by_side(moved: Moved, target: Target) -> Launch | str:
     """The last axis of the result must be short, and the one before it a row of the input."""
     move, last = moved.move, len(moved.move.shape) - 1
-    plain = all((axis.start, axis.step, axis.fold) == (0, 1, "") for axis in move.axes)
-    order = [axis.of for axis in move.axes]
-    turns = plain and move.fill is None and sorted(order) == list(range(last + 1)) and last > 0
-    whole = turns and order[-1] == last - 1 and moved.source.shape[-1] % target.lanes == 0
+    turns = last > 0 and move.permutes and move.axes[-1].of == last - 1
+    whole = turns and moved.source.shape[-1] % target.lanes == 0
     if not whole or not 1 < move.shape[-1] <= FEW_ROWS:
         return f"it does not bring whole slices of up to {FEW_ROWS} rows side by side"
     if reason := _in_order(moved, target):

@@ -104,6 +104,14 @@ LONGER_ROWS = call("PAD", x(1, 2, 2, 3, 37), SIDES)
 
 WIDE_IMAGE = transpose(x(1, 5, 5, 32), 0, 2, 3, 1)
 
+PLANES = transpose(pooled(1, 5, 5, 21), 0, 3, 1, 2)
+
+NARROW_PLANES = transpose(pooled(1, 5, 3, 21), 0, 3, 2, 1)
+
+DEPTHS = call("RESIZE_BILINEAR", x(1, 5, 7, 1), ints(15, 21))
+
+COLOURS = call("RESIZE_BILINEAR", x(1, 5, 7, 3), ints(15, 21))
+
 SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 32), x(3, 1, 5, 2, 1)))
 
 RAGGED_SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 37), x(3, 1, 5, 2, 1)))
@@ -175,6 +183,13 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (WHOLE_ROWS, "gpu", ["move_linear"]),
         (IMAGE, "cpu_avx512", ["move_columns"]),
         (IMAGE, "gpu", ["move_linear"]),
+        (PLANES, "cpu_avx512", ["to_sliced", "max_pool", "move_out_of_slices"]),
+        (PLANES, "gpu", ["to_sliced", "max_pool", "move"]),
+        (NARROW_PLANES, "cpu_avx512", ["to_sliced", "max_pool", "move"]),
+        (DEPTHS, "cpu_avx512", ["resize_bilinear_planes"]),
+        (DEPTHS, "gpu", ["to_sliced", "resize_bilinear"]),
+        (COLOURS, "cpu_avx512", ["resize_bilinear_pixels"]),
+        (COLOURS, "gpu", ["to_sliced", "resize_bilinear"]),
         (WIDE_IMAGE, "cpu_avx512", ["move_rows"]),
         (WIDE_IMAGE, "gpu", ["move_linear"]),
         (LONGER_ROWS, "cpu_avx512", ["move_rows"]),
