@@ -142,7 +142,7 @@ def select(
     passes.run(graph, LOWER)
     if target.half:
         keep(graph, kept)
-        halve_caches(graph, target, whole)
+    halve_caches(graph, target, whole)
 
     passes.progress("choose", 0, 1)
     legal = _legal(graph, target)

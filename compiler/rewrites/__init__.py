@@ -20,6 +20,7 @@ from .fold.fold_into_table import fold_into_table
 from .fold.fold_pads import concat_to_pad, fold_pad_into_add, fold_pad_into_conv, fold_pad_into_pool
 from .fold.fold_scales import fold_scale_before_conv, fold_scale_into_conv
 from .fold.pool_to_mean import pool_to_mean
+from .fuse.cast_to_view import cast_to_view
 from .fuse.convolve_phases import convolve_phases
 from .fuse.fuse_elementwise import fuse_elementwise, fuse_second_output
 from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
@@ -136,6 +137,7 @@ FOLD: tuple[Pass, ...] = (
 
 # Afterwards each operator is one kernel.
 FUSE: tuple[Pass, ...] = (
+    cast_to_view,
     convolve_phases,
     join_projections,
     join_rotations,

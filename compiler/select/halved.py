@@ -1,4 +1,5 @@
-"""Caches of keys and values stored in half precision, as slices are where the target says so.
+"""Caches of keys and values stored in half precision, as slices are where the target says so, or as
+they are in the model.
 
     v = tflgpu.update(c, row, place)   y = tflgpu.attention(q, k, v)   with c kept from run to run
 
@@ -13,6 +14,7 @@ from ..ir.connected import reached
 from ..ops import RESHAPES
 from ..ops.attention.attention import NAME as ATTENTION
 from ..ops.attention.attention import reads_rows
+from ..ops.base.storage import FLOATS, HALF_LANE
 from ..ops.indexing.update import IN_PLACE, no_rows
 from ..target import Target
 
@@ -42,10 +44,11 @@ def halve_caches(graph: Graph, target: Target, whole: Collection[str] = ()) -> N
     A cache is only updated, row by row where it lies, and read by attention, though not as a mask:
     a state that is computed again from what it was would lose more from step to step.
     """
-    if not target.half or target.on_processor:
+    if target.on_processor:
         return
     for variable in graph.state:
-        if variable.name in whole or variable in graph.contents:
+        wanted = target.half or variable.dtype == HALF_LANE.dtype
+        if not wanted or variable.name in whole or variable in graph.contents:
             continue
         written = [value for value, state in graph.kept.items() if state is variable]
         shared = reached([variable], lambda tensor: _views(graph, tensor))
@@ -62,7 +65,7 @@ def _views(graph: Graph, tensor: Tensor) -> list[Tensor]:
 
 def _fits(graph: Graph, tensor: Tensor, target: Target) -> bool:
     """Whether all that reads a tensor reads rows of halves, or writes them."""
-    if tensor.kept or tensor.dtype != "float32" or tensor in graph.outputs:
+    if tensor.kept or tensor.dtype not in FLOATS or tensor in graph.outputs:
         return False
     for op in graph.consumers(tensor):
         first = op.reads.count(tensor) == 1 and op.operand(0) is tensor

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.plan.storage import device_dtype
 from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import define, row_major
@@ -84,6 +85,14 @@ def _launch(op: Op, conversion: Formula) -> Launch:
 
 def _cast(op: Op, target: Target) -> Launch:
     return _launch(op, _conversion(op.operand(0).dtype, op.core[-1].output.dtype))
+
+
+def same_elements(op: Op) -> bool:
+    """Whether the result of a CAST has the elements of its operand in the device's memory."""
+    source, result = op.operand(0).dtype, op.output.dtype
+    if device_dtype(source) != device_dtype(result):
+        return False
+    return _conversion(source, result) is _same
 
 
 def rounded_to_bfloat16(values: Array) -> Array:

@@ -1,4 +1,7 @@
-"""RESHAPE, SQUEEZE and EXPAND_DIMS: in row-major storage, another view of the same bytes."""
+"""RESHAPE, SQUEEZE and EXPAND_DIMS: in row-major storage, another view of the same bytes.
+
+tflgpu.view has the shape of its operand, and another type that the device holds alike.
+"""
 
 from collections.abc import Sequence
 from math import prod
@@ -7,9 +10,11 @@ from ...ir import Array, Op, Shape
 from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.launch import Launch
-from ..base.shapes import normalize_axis
+from ..base.shapes import normalize_axis, same_as_first
 from ..base.storage import ANY, bhwc, lane_of
 from ..base.traits import Traits, always, among_operands
+
+VIEW = "tflgpu.view"
 
 
 def infer(op: Op) -> list[Shape]:
@@ -87,3 +92,4 @@ define(
     ANY,
     traits=_TRAITS,
 )
+define(VIEW, same_as_first, IMPLEMENTATIONS, dtypes=ANY, traits=Traits(reshapes=True))

@@ -67,6 +67,30 @@ def test_what_is_only_updated_does_too() -> None:
     assert bytes_of_cache(source) == WHOLE // 2
 
 
+@pytest.mark.parametrize("precision", ["f32", "f16"])
+def test_a_cache_of_float16_takes_no_more_than_in_the_model(precision: Precision) -> None:
+    """Nothing but the update and attention runs: attention reads the cache as it is."""
+    made = parsed(decoder_of_halves(), half="float16", keys="float16")
+    options = Options(device="gpu", precision=precision, keep=tuple(KEEP.items()))
+    plan = build(made.content, options).plan
+    assert [variable.size for variable in plan.variables] == [WHOLE // 2]
+    assert [plan.kernels[each.kernel].file.split("_", 1)[1] for each in plan.dispatches] == [
+        "convert.cl",
+        "update_in_place_rows.cl",
+        "attention_group.cl",
+    ]
+
+
+def decoder_of_halves() -> str:
+    """The same with a cache of float16."""
+    cache = f"cache float32[1,2,{ROWS},{DEPTH}]"
+    text = decoder().replace(cache, cache.replace("float32", "float16") + " = 0")
+    text = text.replace("(cache, row, place)", "(cache, half, place)")
+    text = text.replace("    keys =", "    half = CAST(row)\n    keys =", 1)
+    text = text.replace("    scores =", "    wide = CAST(keys)\n    scores =", 1)
+    return text.replace("(row, keys)", "(row, wide)").replace("(weights, keys)", "(weights, wide)")
+
+
 @pytest.mark.parametrize(
     ("more", "outputs"),
     [
@@ -189,3 +213,21 @@ def test_results_are_those_of_rounded_rows(
             expected = powers / powers.sum(-1, keepdims=True) @ cache
             np.testing.assert_array_equal(session.read("cache"), cache)
             np.testing.assert_allclose(result, expected, rtol=0, atol=1e-3 * np.abs(row).max())
+
+
+def test_a_cache_of_float16_holds_what_is_written(attached: Attached, tmp_path: Path) -> None:
+    made = parsed(decoder_of_halves(), half="float16", keys="float16")
+    path = tflgpu.compile(
+        made.content, tmp_path, target=attached.target, device="gpu", fallback="none", keep=KEEP
+    )
+    row = drawn("row", (1, 2, 1, DEPTH))
+    keys = np.zeros(SHAPE, np.float16)
+    keys[:, :, 5:6] = row
+    with tflgpu.load(path, device=attached.device) as session:
+        result = session.run({"row": row, "place": np.array([0, 0, 5, 0], np.int32)})["y"]
+        cache = session.read("cache")
+    np.testing.assert_array_equal(cache, keys)
+    wide = keys.astype(np.float32)
+    powers = np.exp(row @ wide.swapaxes(-1, -2))
+    expected = powers / powers.sum(-1, keepdims=True) @ wide
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5 * np.abs(row).max())
