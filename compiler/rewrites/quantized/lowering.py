@@ -85,7 +85,8 @@ class Lowering(Decomposition):
         scale = self.scales(tensor, dtypes)
         if scale.ndim:
             raise self.declined(
-                f"tensor {tensor.name} has a scale for each channel, which LiteRT takes for 0"
+                f"tensor {tensor.name} has a scale for each channel, which LiteRT takes for 0",
+                advice="quantize it with one scale, or keep the operator in float",
             )
         return scale
 

@@ -25,6 +25,11 @@ def batch_matmul(here: Lowering) -> Tensor:
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     if first.dtype not in INTEGERS:
         return hybrid_product(here)
+    if second.dtype == "float32":
+        raise here.declined(
+            f"its operands are {first.dtype} and {second.dtype}",
+            advice="of a product of floats, only the second operand may be quantized",
+        )
     here.require_result(first)
     _, count, _ = matrices(here.op)
     product = np.float32(here.scale(first) * here.scale(second))

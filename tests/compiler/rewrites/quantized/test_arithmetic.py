@@ -8,7 +8,7 @@ import pytest
 from quantized_operators import LIMITS, computed_at_run_time, evaluated, lowered, quantized
 
 from tflgpu.compiler import UnsupportedError
-from tflgpu.compiler.ir import Array
+from tflgpu.compiler.ir import Array, Tensor
 
 FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "ADD": np.add,
@@ -152,8 +152,20 @@ def test_products_with_matrices_whose_rows_have_scales_are_refused(place: int) -
     x = computed_at_run_time(quantized("x", np.zeros((3, 3)), 0.5))
     w = quantized("w", np.ones((3, 3)), (0.1, 0.2, 0.3))
     operands = (w, x) if place == 0 else (x, w)
-    with pytest.raises(UnsupportedError, match="tensor w has a scale for each channel"):
+    with pytest.raises(UnsupportedError, match="tensor w has a scale for each channel") as caught:
         lowered("BATCH_MATMUL", *operands, adj_x=False, adj_y=False)
+    (finding,) = caught.value.findings
+    assert finding.advice == "quantize it with one scale, or keep the operator in float"
+
+
+def test_products_of_integers_with_floats_are_refused() -> None:
+    w = quantized("w", np.ones((3, 3)), (0.1, 0.2, 0.3))
+    x = Tensor("x", (3, 3))
+    reason = "its operands are int8 and float32"
+    with pytest.raises(UnsupportedError, match=reason) as caught:
+        lowered("BATCH_MATMUL", w, x, dtype="float32", adj_x=False, adj_y=False)
+    (finding,) = caught.value.findings
+    assert finding.advice == "of a product of floats, only the second operand may be quantized"
 
 
 @pytest.mark.parametrize(
