@@ -28,7 +28,7 @@ def suppressions() -> Iterator[Case]:
     numbers = (reshape(x(1, draw="positive")) for _ in range(3))
     small = [call("MUL", number, known(np.float32(0.2))) for number in numbers]
     scaled = call("MUL", boxes, x(1, draw="positive"))
-    chosen = scaled, x(41, draw="positive"), known(np.array(7, np.int32)), *small
+    chosen: tuple[Value, ...] = scaled, x(41, draw="positive"), known(np.array(7, np.int32)), *small
     value = Call("NON_MAX_SUPPRESSION_V5", chosen, outputs=3, dtypes=types)
     results = [Part(value, position) for position in range(3)]
     yield Case("NON_MAX_SUPPRESSION_V5", "by computed limits", results)

@@ -103,6 +103,9 @@ def strided_slices() -> Iterator[Case]:
         ),
         "fewer entries than axes": strided((2, 5, 7, 3), (1, 1), (2, 4), (1, 1)),
         "rank 5": strided((2, 3, 2, 5, 7), (0, 0, 1, 1, 0), (2, 3, 2, 5, 7), (1, 2, 1, 3, 2)),
+        "shrinking rank 5": strided(
+            (2, 3, 5, 2, 7), (0,) * 5, (2, 1, 5, 2, 7), (1,) * 5, shrink_axis=0b10
+        ),
         "rank 1": strided((37,), (5,), (31,), (3,)),
     }
     for situation, value in rows.items():

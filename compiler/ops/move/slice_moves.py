@@ -78,7 +78,7 @@ def out_of_slices(moved: Moved, target: Target) -> Launch | str:
 
     Rows and columns of the input are one axis if they follow one another in the result, too.
     """
-    if len(moved.result.shape) > 4 or not moved.move.permutes:
+    if max(len(moved.source.shape), len(moved.result.shape)) > 4 or not moved.move.permutes:
         return "it does not only turn the axes of images"
     op, source = moved.op, moved.images()
     move, shape = source.move, source.shape
