@@ -118,8 +118,8 @@ class ElementCodec(Codec, ABC):
         return self.put(memory, index, self._integers(memory, "whole_number", value))
 
     def load_lanes(self, memory: Buffer, index: Operand) -> Expression:
-        """As many values as a slice has lanes, from an index on."""
-        if self.zero_point is None:
+        """As many values as a slice has lanes, as floats, from an index on."""
+        if self.stored == FLOAT:
             return memory.call("lanes_at", index, kind=FLOATS)
         return self._less_zero(memory.call("load_integers", index, kind=FLOATS))
 

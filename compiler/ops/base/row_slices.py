@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from ...ir import Op, Tensor
 from ...target import Target
-from .storage import kernel_dtype
+from .definition import traits_of
+from .storage import FLOATS, kernel_dtype
 
 
 def no_row_slices(
@@ -22,7 +23,8 @@ def no_row_slices(
         return "neighbouring work-items already compute neighbouring elements"
     if target.half:
         return "constants are stored in half precision"
-    for tensor in (*([source] if source else []), *operands, *op.outputs):
+    stored = () if _stores_floats(op) else op.outputs
+    for tensor in (*([source] if source else []), *operands, *stored):
         if kernel_dtype(tensor.dtype) != "float32":
             return f"{tensor.name} is {tensor.dtype}, but slices hold floats"
     columns = _columns(op.output)
@@ -30,6 +32,12 @@ def no_row_slices(
         if _columns(tensor) not in (1, columns):
             return f"{tensor.name} has {_columns(tensor)} of {columns} elements in a row"
     return None
+
+
+def _stores_floats(op: Op) -> bool:
+    """Whether an operator computes floats, which may be stored as integers of the model."""
+    computes = op.epilogue or not traits_of(op.name).converts
+    return all(t.dtype in FLOATS or (computes and t.quantization) for t in op.outputs)
 
 
 def no_long_rows(

@@ -43,3 +43,33 @@ def test_they_have_the_bits_of_litert(
     found = run(compiled, opencl_device, tmp_path, made.inputs)
     assert_litert(found, made, 0.0, kernels="XNNPACK")
     assert min(len(np.unique(each)) for each in found.values()) > 20
+
+
+def ends(dtype: str, zero: int, columns: int) -> Model:
+    """Moves of a model's inputs to its outputs."""
+    like: dict[str, Any] = {"dtype": dtype, "scale": 0.05, "zero": zero}
+    image = xq(2, 5, 7, columns, dtype=dtype, zero=zero)
+    rows = xq(2, 3, 5, 2, columns, dtype=dtype, zero=zero)
+    return model(
+        {
+            "planes": quantized("TRANSPOSE", image, ints(0, 3, 1, 2), **like),
+            "some": quantized("GATHER", rows, ints(2, 0, 2), **like, axis=1, batch_dims=0),
+            "turned": quantized("TRANSPOSE", rows, ints(3, 1, 2, 0, 4), **like),
+            "most": quantized("REDUCE_MAX", rows, ints(2), **like, keep_dims=False),
+        }
+    )
+
+
+@pytest.mark.parametrize("columns", [37, 48])
+@pytest.mark.parametrize(("dtype", "zero"), [("int8", -7), ("uint8", 131), ("int16", 0)])
+def test_outputs_are_stored_in_slices(
+    dtype: str, zero: int, columns: int, opencl_device: str, tmp_path: Path
+) -> None:
+    need_lanes(opencl_device, profile(DEVICE).slice_width)
+    made = ends(dtype, zero, columns)
+    compiled = pipeline.build(made.content, Options(device=DEVICE, fallback="none"))
+    files = " ".join(kernel.file for kernel in compiled.plan.kernels)
+    assert "_linear" not in files, files
+    found = run(compiled, opencl_device, tmp_path, made.inputs)
+    assert_litert(found, made, 0.0, kernels="XNNPACK")
+    assert min(len(np.unique(each)) for each in found.values()) > 20
