@@ -65,18 +65,18 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     target = target_of(choices[0])
     sizing = TableSizing(table, target) if table else Sizing()
 
-    whole: set[str] = set()  # Caches that not all choices can store in half precision.
+    single: set[str] = set()  # Caches that not all choices can store in half precision.
 
     def sized(choice: Options, unfit: Unfit) -> Sized:
         passes = PassManager(target, choice.disable_passes, progress)
-        return size_operators(select(model, choice, target, passes, unfit, whole), sizing)
+        return size_operators(select(model, choice, target, passes, unfit, single), sizing)
 
     def attempt(unfit: Unfit) -> CompiledModel:
         each = (sized(choice, unfit) for choice in choices)
         try:
             return generate_plan(each, options, identity, progress, choices)
         except UnlikeCaches as error:
-            whole.update(error.names)
+            single.update(error.names)
             return attempt(unfit)
 
     compiled = fitting(options, attempt)
@@ -109,12 +109,12 @@ def select(
     target: Target,
     passes: PassManager | None = None,
     unfit: Unfit = MappingProxyType({}),
-    whole: Collection[str] = (),
+    single: Collection[str] = (),
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
     The options are those of a single choice. `passes`, which runs the rewrites, has their events
-    even if an UnsupportedError is raised. Caches named `whole` stay in single precision.
+    even if an UnsupportedError is raised. Caches named in `single` stay in single precision.
     """
     passes = passes or PassManager(target, options.disable_passes)
     passes.progress("read", 0, 1)
@@ -142,7 +142,7 @@ def select(
     passes.run(graph, LOWER)
     if target.half:
         keep(graph, kept)
-    halve_caches(graph, target, whole)
+    halve_caches(graph, target, single)
 
     passes.progress("choose", 0, 1)
     legal = _legal(graph, target)

@@ -85,9 +85,8 @@ def _whole_rows(
 ) -> bool:
     """Whether a row-major tensor can be accessed as an array of slices, where that helps: in
     languages that cannot load or store a slice in an array of floats, and for halves."""
-    if zero_point is not None or not (
-        halves_rows(tensor, target) or not target.language.vector_stores
-    ):
+    helps = halves_rows(tensor, target) or not target.language.vector_stores
+    if not helps or zero_point is not None:
         return False
     places = () if layout is None else (layout.start, layout.pitch, layout.length)
     whole = bhwc(tensor.shape)[3] % target.lanes == 0 and kernel_dtype(tensor.dtype) == "float32"

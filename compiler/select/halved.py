@@ -38,8 +38,9 @@ def check_alike(graphs: Iterable[Mapping[str, bool]]) -> None:
         raise UnlikeCaches(names)
 
 
-def halve_caches(graph: Graph, target: Target, whole: Collection[str] = ()) -> None:
-    """Mark the variables that are caches, and what shares their memory, but those named `whole`.
+def halve_caches(graph: Graph, target: Target, single: Collection[str] = ()) -> None:
+    """Mark the variables that are caches, and what shares their memory, but those named in
+    `single`.
 
     A cache is only updated, row by row where it lies, and read by attention, though not as a mask:
     a state that is computed again from what it was would lose more from step to step.
@@ -48,7 +49,7 @@ def halve_caches(graph: Graph, target: Target, whole: Collection[str] = ()) -> N
         return
     for variable in graph.state:
         wanted = target.half or variable.dtype == HALF_LANE.dtype
-        if not wanted or variable.name in whole or variable in graph.contents:
+        if not wanted or variable.name in single or variable in graph.contents:
             continue
         written = [value for value, state in graph.kept.items() if state is variable]
         shared = reached([variable], lambda tensor: _views(graph, tensor))
