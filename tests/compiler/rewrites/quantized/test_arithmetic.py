@@ -1,6 +1,7 @@
 """Operators on every pair of two 8-bit integers, compared with real numbers."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,21 @@ def test_products_of_integers_with_floats_are_refused() -> None:
         lowered("BATCH_MATMUL", w, x, dtype="float32", adj_x=False, adj_y=False)
     (finding,) = caught.value.findings
     assert finding.advice == "of a product of floats, only the second operand may be quantized"
+
+
+@pytest.mark.parametrize("name", ["BATCH_MATMUL", "FULLY_CONNECTED"])
+@pytest.mark.parametrize(("dtype", "count"), [("int8", 131071), ("int16", 65535)])
+def test_sums_of_products_of_bytes_fit_in_32_bits(name: str, dtype: str, count: int) -> None:
+    """Those of the bytes of int16, with bytes or with the sums of two pairs of them."""
+    for more in (0, 1):
+        matrices = (
+            computed_at_run_time(quantized("x", np.zeros((1, count + more)), 0.5, dtype=each))
+            for each in ("int16", dtype)
+        )
+        bias = [None] if name == "FULLY_CONNECTED" else []
+        declined = pytest.raises(UnsupportedError, match=f"sums of {count + 1} products of bytes")
+        with declined if more else nullcontext():
+            lowered(name, *matrices, *bias, dtype="int16", adj_x=False, adj_y=True)
 
 
 @pytest.mark.parametrize(
