@@ -244,15 +244,19 @@ def long_rows() -> Iterator[Case]:
         value = quantized("FULLY_CONNECTED", rows, columns, added, dtype=first, **sums, **attrs)
         how = f"{first} by {own}, bias {form or 'none'}"
         yield row("computed weights", f"FULLY_CONNECTED {how}, long rows", value)
-    for dtype, least, most in (("int8", -128, 127), ("uint8", 0, 255)):
-        # All numbers are among the largest, so that a bias takes away nearly all of the sums.
-        like: dict[str, Any] = {"dtype": dtype, "zero": least}
-        large = known(np.array(most - 3, dtype), affine(0.05, least))
+
+
+def sums_near_the_bias() -> Iterator[Case]:
+    """All numbers are among the largest, so that a bias takes away nearly all of the sums."""
+    for dtype, zero, least in (("int8", -128, 124), ("uint8", 0, 252)):
+        like: dict[str, Any] = {"dtype": dtype, "zero": zero}
+        large = known(np.array(least, dtype), affine(0.05, zero))
         rows, columns = (
-            quantized("MAXIMUM", xq(n, 1402, **like), large, scale=0.05, **like) for n in (6, 19)
+            quantized("MAXIMUM", xq(count, 1402, **like), large, scale=0.05, **like)
+            for count in (6, 19)
         )
-        taken = known(np.full(19, -89_050_000, np.int32), affine(0.0025))
-        value = quantized("FULLY_CONNECTED", rows, columns, taken, dtype=dtype, scale=0.08)
+        added = known(np.full(19, -89_050_000, np.int32), affine(0.0025))
+        value = quantized("FULLY_CONNECTED", rows, columns, added, dtype=dtype, scale=0.08)
         yield row("computed weights", f"FULLY_CONNECTED {dtype}, sums near the bias", value)
 
 
@@ -375,4 +379,12 @@ def sums_of_bytes() -> Iterator[Case]:
         yield row("sums of bytes", f"TRANSPOSE_CONV with bias {form}", value)
 
 
-TABLES = (layers, narrow_images, computed_weights, long_rows, factors_of_bytes, sums_of_bytes)
+TABLES = (
+    layers,
+    narrow_images,
+    computed_weights,
+    long_rows,
+    sums_near_the_bias,
+    factors_of_bytes,
+    sums_of_bytes,
+)
