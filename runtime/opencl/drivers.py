@@ -34,18 +34,27 @@ class Driver(NamedTuple):
         stamps = map(_stamp, (self.registration, self.library))
         return (self.library, *stamps, *map(_program, self._linking()))
 
-    def advice(self) -> str:
+    def advice(self, overdue: bool = False) -> str:
+        """What to do about a driver that does not work, or was not waited for any longer."""
         missing = [name for name in self._linking() if not _program(name)]
-        if missing:
+        if missing and not overdue:
             return f"it needs {' and '.join(missing)} on the PATH; on Debian: apt install gcc"
+        wait = "wait until the machine has less to do, " if overdue else ""
         return (
-            f"update it or remove {self.registration}; a driver that runs on the CPU comes with: "
-            "pip install 'tflgpu[cpu]'"
+            f"{wait}update it or remove {self.registration}; a driver that runs on the CPU comes "
+            f"with: {for_processors()}"
         )
 
     def _linking(self) -> tuple[str, ...]:
         name = str(self)
         return next((LINKING[prefix] for prefix in LINKING if name.startswith(prefix)), ())
+
+
+def for_processors() -> str:
+    """The command that installs a driver that runs on the CPU."""
+    if sys.platform == "linux" and os.uname().machine != "x86_64":
+        return "apt install pocl-opencl-icd"
+    return "pip install 'tflgpu[cpu]'"
 
 
 def installed() -> list[Driver]:

@@ -15,7 +15,7 @@ from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, Unusable, is_named, matching
 from ..startup import DRIVER_PROCESS
 from . import starting
-from .drivers import VENDORS, chosen_place
+from .drivers import VENDORS, chosen_place, for_processors
 from .info import describe
 from .library import OpenCLError, call, driver_call, query
 from .trials import known
@@ -39,7 +39,7 @@ def unusable() -> list[Unusable]:
     DRIVER_PROCESS.start()
     found = []
     for trial in known().drivers:
-        advice = trial.driver.advice()
+        advice = trial.advice()
         if trial.failure:
             found.append(Unusable(str(trial.driver), "opencl", trial.failure, advice))
         for device in trial.devices:
@@ -106,7 +106,7 @@ def advice() -> str:
             f"the environment variable {VENDORS} makes the loader look for drivers in {named} "
             f"only; unset it, or name a folder with .icd files"
         )
-    return "install one that runs on the CPU with: pip install 'tflgpu[cpu]'"
+    return f"install one that runs on the CPU with: {for_processors()}"
 
 
 def _select(name: str) -> tuple[DeviceInfo, int]:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from ..errors import DeviceError
+from .drivers import for_processors
 
 _HANDLES, _SIZES, _TEXTS = POINTER(c_void_p), POINTER(c_size_t), POINTER(c_char_p)
 _EVENTS = (c_uint, c_void_p, _HANDLES)  # Events to wait for, and the one to create.
@@ -144,6 +145,5 @@ def use_loader() -> ctypes.CDLL:
         _LOADER[:] = [LoaderFunctions(library)]
         return library
     raise DeviceError(
-        "OpenCL is not installed; install it, with a driver for the CPU, with: "
-        "pip install 'tflgpu[cpu]'"
+        f"OpenCL is not installed; install it, with a driver for the CPU, with: {for_processors()}"
     )

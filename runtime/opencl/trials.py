@@ -52,6 +52,10 @@ class DriverTrial:
         self.overdue = False  # Whether it, or one of its devices, was not waited for any longer.
         self.devices: list[DeviceTrial] = []
 
+    def advice(self) -> str:
+        """What to do about it, or about a device of its, that does not work."""
+        return self.driver.advice(self.overdue)
+
     def usable(self) -> bool:
         """Whether it may be loaded: a driver without devices may."""
         return not self.failure and (

@@ -27,7 +27,7 @@ PACKAGES: Mapping[str, str] = {
     "tflgpu": "",
     "numpy": "",
     "pyopencl": "memory of OpenCL that others use: pip install pyopencl",
-    "intel-opencl-rt": "an OpenCL driver for the CPU: pip install 'tflgpu[cpu]'",
+    "intel-opencl-rt": "an OpenCL driver for CPUs of x86-64: pip install 'tflgpu[cpu]'",
     "pocl-binary-distribution": "an OpenCL driver for the CPU: pip install 'tflgpu[pocl]'",
     "moderngl": "OpenGL: pip install 'tflgpu[gl]'",
     "wgpu": "WebGPU: pip install 'tflgpu[webgpu]'",
@@ -127,7 +127,7 @@ def _opencl() -> list[Item]:
     for trial in trials.known().drivers:
         name = str(trial.driver)
         if trial.failure:
-            items.append(Item(name, "fails", f"{trial.failure}; {trial.driver.advice()}"))
+            items.append(Item(name, "fails", f"{trial.failure}; {trial.advice()}"))
         elif not trial.devices:
             asked = next((text for start, text in ASKED.items() if name.startswith(start)), "")
             items.append(Item(name, "works", f"has no device here{asked}"))
@@ -140,7 +140,7 @@ def _opencl() -> list[Item]:
                 )
                 items.append(Item(name, "works", f"{device.name}: {note}"))
             else:
-                note = f"{device.name}: {failures}; {trial.driver.advice()}"
+                note = f"{device.name}: {failures}; {trial.advice()}"
                 items.append(Item(name, "fails", note))
     return items
 

@@ -59,12 +59,18 @@ def test_the_version_of_pocl_is_read() -> None:
     assert pocl_version("OpenCL 3.0 CUDA 12.4.89") == ((), False, 0)
 
 
-def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("machine", "command"),
+    [("x86_64", "pip install 'tflgpu[cpu]'"), ("aarch64", "apt install pocl-opencl-icd")],
+)
+def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch, machine: str, command: str) -> None:
+    """The driver from PyPI is for x86-64 alone."""
     monkeypatch.setattr(platforms, "devices", lambda _: [])
     monkeypatch.setattr(find, "unusable", list)
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "", "", "", machine)))
     monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     assert find.devices() == []
-    with pytest.raises(DeviceError, match=re.escape("pip install 'tflgpu[cpu]'")):
+    with pytest.raises(DeviceError, match=re.escape(f"with: {command}")):
         select_device()
 
 

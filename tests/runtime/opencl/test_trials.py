@@ -99,6 +99,8 @@ def test_a_broken_driver(
     tried.run()
     (trial,) = tried.drivers
     assert trial.failure.startswith(reason) and not trial.usable()
+    waits = trial.advice().startswith("wait until the machine has less to do, update it or remove")
+    assert waits == (fault == "HANG")
     assert os.listdir(tried.vendors()) == []
     again = Trials([trial.driver], tmp_path / "cache")
     assert again.recall() and [*again._lines()] == [*tried._lines()]
@@ -106,6 +108,16 @@ def test_a_broken_driver(
     a_day_ago = time.time() - 25 * 3600
     os.utime(file, (a_day_ago, a_day_ago))
     assert again.recall() == (fault != "HANG"), "a busy machine, on which any driver seems to hang"
+
+
+def test_what_links_kernels_is_not_missed_where_time_ran_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tflgpu.runtime.opencl.drivers._program", lambda name: "")
+    trial = trials.DriverTrial(Driver("/lib/libpocl.so.2", "/etc/OpenCL/vendors/pocl.icd"))
+    assert trial.advice().startswith("it needs ld and gcc on the PATH")
+    trial.overdue = True
+    assert "gcc" not in trial.advice() and "remove /etc/OpenCL/vendors/pocl.icd" in trial.advice()
 
 
 def test_a_slow_driver_is_waited_for_on_a_busy_machine(
