@@ -81,14 +81,14 @@ REDUCTIONS = {
     "REDUCE_ANY": Reduction(replace(LARGEST, start=0), np.any, dtypes=("bool",)),
     "MEAN": Reduction(SUM, _mean, mean=True, versions=3),
     "REDUCE_MAX": Reduction(
-        Fold(-np.inf, lambda f, total, v: f.larger(total, v)),
+        Fold(-np.inf, lambda f, total, v: f.larger(total, v), rolled=True),
         _extreme(np.maximum),
         integer=LARGEST.add,
         versions=3,
         range=among_operands,
     ),
     "REDUCE_MIN": Reduction(
-        Fold(np.inf, lambda f, total, v: f.smaller(total, v)),
+        Fold(np.inf, lambda f, total, v: f.smaller(total, v), rolled=True),
         _extreme(np.minimum),
         integer=SMALLEST.add,
         versions=3,

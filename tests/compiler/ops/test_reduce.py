@@ -67,6 +67,21 @@ def test_places_in_rows_are_found_by_slices(operator: str, size: int, kernel: st
 
 
 @pytest.mark.optimized
+@pytest.mark.parametrize("name", ["REDUCE_MAX", "REDUCE_MIN"])
+@pytest.mark.parametrize("channels", [64, 5])
+def test_intel_s_compiler_ends_with_extremes_along_two_axes(
+    name: str, channels: int, opencl_device: str, tmp_path: Path
+) -> None:
+    """Nor does it with 8 rounds of 32 there, row-major or in columns, unless loops are kept."""
+    made = model({"y": call(name, x(8, 3, 32, channels), ints(0, 2), keep_dims=True)})
+    compiled = pipeline.build(made.content, Options(device="cpu_avx512", fallback="none"))
+    (source,) = compiled.sources.values()
+    assert source.count("#pragma unroll 1\n") == source.count("for (") == 2
+    found = run(compiled, opencl_device, tmp_path, made.inputs)
+    assert_litert(found, made, 0.0)
+
+
+@pytest.mark.optimized
 def test_intel_s_compiler_ends_with_extremes_of_images(opencl_device: str, tmp_path: Path) -> None:
     """With 8 rounds of 32 minima, unrolled, it does not, so that loops are kept."""
     pool = {"padding": "SAME", "filter_height": 3, "filter_width": 3, "stride_h": 1, "stride_w": 1}
