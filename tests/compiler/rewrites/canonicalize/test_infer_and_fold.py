@@ -36,6 +36,20 @@ def test_a_shape_that_is_computed_from_a_shape() -> None:
     np.testing.assert_array_equal(graph.ops[0].constant(1), [3, -1])
 
 
+def test_an_operator_stays_for_the_result_that_has_elements() -> None:
+    x, none, all_of_it, y, z = (Tensor(name, (0,)) for name in ("x", "none", "all", "y", "z"))
+    x.shape = (3, 5)
+    graph = graph_of(
+        Op("SPLIT_V", (x, ints("sizes", 0, 5), ints("axis", 1)), (none, all_of_it)),
+        Op("NEG", (none,), (y,)),
+        Op("NEG", (all_of_it,), (z,)),
+    )
+    graph.outputs = [y, z]
+    infer_and_fold(graph, TARGET)
+    assert [op.name for op in graph.ops] == ["SPLIT_V", "NEG"]
+    assert (y.shape, z.shape) == ((3, 0), (3, 5))
+
+
 def test_the_operator_whose_shapes_do_not_match_is_named() -> None:
     a, b, y = Tensor("a", (3,)), Tensor("b", (5,)), Tensor("y", (5,))
     with pytest.raises(ModelError, match=r"operator 0 ADD: \[3\] and \[5\] do not broadcast"):
