@@ -30,7 +30,10 @@ def check_bias(op: Op, channels: int, position: int = 2) -> None:
     """ModelError unless the bias, if there is one, has one entry per output channel."""
     bias = op.input(position)
     if bias is not None and bias.elements != channels:
-        raise op.invalid(f"the bias has {bias.elements} entries for {channels} output channels")
+        raise op.invalid(
+            f"the bias has {bias.elements} entries for {channels} output channels; convert the "
+            f"model again with an entry for each, or without a bias"
+        )
 
 
 class Weights(Protocol):

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from agreement import assert_cases
 from cases import Case, families
 from cases.transposed_convolutions import transposed
 from devices import Way, fitting_profiles, own_profile
-from graphs import call, known, w, x
+from graphs import call, ints, known, model, w, x
+
+from tflgpu.compiler import ModelError
 
 CASES = [
     case for name in ("TRANSPOSE_CONV", "Convolution2DTransposeBias") for case in families()[name]
@@ -55,3 +58,9 @@ def test_thin_ones_amid_others(opencl_device: str, tmp_path: Path) -> None:
     ]
     for profile in fitting_profiles(opencl_device):
         assert_cases(cases, Way("opencl", profile, opencl_device), tmp_path / profile)
+
+
+def test_a_bias_of_one_entry_is_refused_with_what_to_do() -> None:
+    operands = (ints(1, 8, 8, 5), w(5, 3, 3, 4), x(1, 4, 4, 4), w(1))
+    with pytest.raises(ModelError, match=r"bias has 1 entries for 5 output .* an entry for each"):
+        model({"y": call("TRANSPOSE_CONV", *operands, **ATTRS)})
