@@ -13,6 +13,10 @@ def _load_lanes(f: Any, array: Array, offset: Expression) -> Any:
     return f.floats(*(array(offset + n) for n in range(f.lanes)))
 
 
+def _load_integers(f: Any, array: Array, offset: Expression) -> Any:
+    return f.floats(*(f.to_float(array(offset + n)) for n in range(f.lanes)))
+
+
 def _store_lanes(f: Any, array: Array, offset: Expression, value: Expression) -> list[Assign]:
     return [Assign(array(offset + n), "=", each) for n, each in enumerate(f.each_lane(value))]
 
@@ -78,8 +82,8 @@ void set_lanes_at(__global float* array, int offset, {{ floatS }} value) {
         opencl="convert_uchar{{ S }}(convert_int{{ S }}(v) + (other))"),
     intrinsic("uint16_numbers v:floats other:int -> ints", "the same for a slice, as uint16",
         opencl="convert_ushort{{ S }}(convert_int{{ S }}(v) + (other))"),
-    intrinsic("load_integers array offset:int -> floats",
-        "S narrow integers of a row-major array as floats",
+    intrinsic("load_integers array:int[] offset:int -> floats",
+        "S integers of a row-major array as floats", _load_integers,
         opencl="convert_float{{ S }}(vload{{ S }}(0, (array) + (offset)))"),
 )
 # fmt: on

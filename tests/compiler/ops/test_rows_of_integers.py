@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import assert_litert, run
-from devices import need_lanes
+from cases.convolutions import window
+from cases.quantized_layers import bias, weights
+from devices import Way, need_lanes
 from graphs import Model, ints, model, quantized, xq
 
 from tflgpu.compiler import Options, pipeline
@@ -73,3 +75,16 @@ def test_outputs_are_stored_in_slices(
     found = run(compiled, opencl_device, tmp_path, made.inputs)
     assert_litert(found, made, 0.0, kernels="XNNPACK")
     assert min(len(np.unique(each)) for each in found.values()) > 20
+
+
+def test_integers_of_whole_slices_become_floats_in_every_language(way: Way, tmp_path: Path) -> None:
+    """OpenCL loads 16 bits, other languages whole words."""
+    filters = weights((8, 3, 3, 16))
+    operands = xq(1, 5, 7, 16, dtype="int16", zero=0), filters, bias(filters, 8, "int64")
+    like: dict[str, Any] = {"dtype": "int16", "scale": 1.0, "quantized_bias_type": "int64"}
+    made = model({"y": quantized("CONV_2D", *operands, **like, **window())})
+    options = Options(target=way.target, device=way.profile, fallback="none")
+    compiled = pipeline.build(made.content, options)
+    found = run(compiled, way.device, tmp_path, made.inputs)
+    assert_litert(found, made, 0.0)
+    assert len(np.unique(found["y"])) > 100
