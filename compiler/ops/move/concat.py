@@ -3,7 +3,8 @@
 `rewrites/decompose/moves.py` turns every PACK into RESHAPEs and a CONCATENATION.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -13,8 +14,9 @@ from ...target import Target
 from ..base.definition import Implementation, define, row_major
 from ..base.images import rank_fits
 from ..base.launch import Launch, linear_grid, sliced_grid
+from ..base.row_slices import no_row_slices
 from ..base.shapes import normalize_axis
-from ..base.storage import ANY, bhwc, lane_of
+from ..base.storage import ANY, bhwc, lane_of, slice_count
 from ..base.traits import Permutable, Traits, among_operands
 from ..base.view import row_major_view, sliced_view
 from .affine_moves import Axis, Move
@@ -114,12 +116,37 @@ def _lanes(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
+    return [*_copies(op, "move/concat_linear.jinja")]
+
+
+def _rows(op: Op, target: Target) -> Sequence[Launch]:
+    launches = []
+    for launch in _copies(op, "move/concat_rows.jinja"):
+        *outer, columns = launch.reads["x"].shape
+        rows, parts = prod(outer), slice_count(columns, target)
+        variables = {**launch.variables, "rows": rows, "parts": parts, "columns": columns}
+        launches.append(replace(launch, grid=linear_grid(rows * parts), variables=variables))
+    return launches
+
+
+def _short_rows(op: Op, target: Target) -> str | None:
+    """Why rows of an input are shorter than a slice, or are not copied in slices."""
+    for tensor, _ in placed(op):
+        if tensor.shape[-1] < target.lanes:
+            return f"rows of {tensor.shape[-1]} elements do not fill a slice"
+        if reason := no_row_slices(op, target, op.epilogue_inputs, tensor):
+            return reason
+    return None
+
+
+def _copies(op: Op, template: str) -> Iterator[Launch]:
+    """A launch for each row-major input, by elements."""
     axis = concat_axis(op)
     inner = prod(op.output.shape[axis + 1 :])
-    return [
-        Launch.of(
+    for tensor, start in placed(op):
+        yield Launch.of(
             op,
-            "move/concat_linear.jinja",
+            template,
             linear_grid(tensor.elements),
             reads={"x": tensor},
             variables={
@@ -131,13 +158,12 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
                 tensor, op.output, tensor.shape, _starts(axis, start, len(tensor.shape))
             ),
         )
-        for tensor, start in placed(op)
-    ]
 
 
 IMPLEMENTATIONS = (
     Implementation("concat", _sliced, _whole_slices),
     Implementation("concat_lanes", _lanes, _single_lanes, fuses=False),
+    row_major("concat_rows", _rows, _short_rows),
     row_major("concat_linear", _linear),
 )
 

@@ -57,6 +57,7 @@ def ends(dtype: str, zero: int, columns: int) -> Model:
             "planes": quantized("TRANSPOSE", image, ints(0, 3, 1, 2), **like),
             "some": quantized("GATHER", rows, ints(2, 0, 2), **like, axis=1, batch_dims=0),
             "turned": quantized("TRANSPOSE", rows, ints(3, 1, 2, 0, 4), **like),
+            "joined": quantized("CONCATENATION", rows, rows, **like, axis=4),
             "most": quantized("REDUCE_MAX", rows, ints(2), **like, keep_dims=False),
         }
     )
