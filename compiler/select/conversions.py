@@ -58,23 +58,26 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
         if have != LINEAR and graph.is_output(tensor):
             converted = converted or convert(tensor, LINEAR, None)
             graph.outputs = [converted if t is tensor else t for t in graph.outputs]
-    _absorb(graph, choice)
+    _absorb(graph, choice, target)
     _absorb_integers(graph, choice, target)
     return {t: written_storage(graph, t, choice) for t in graph.tensors if not t.constant}
 
 
-def _absorb(graph: Graph, choice: Choice) -> None:
-    """Let sliced kernels store their result row-major if that is all its readers need.
+def _absorb(graph: Graph, choice: Choice, target: Target) -> None:
+    """Let sliced kernels store their result row-major if that is all its readers need, or others
+    that are made for it.
 
     A conversion to row-major that is the only reader of such a result is removed.
     """
     for op, producer in _only_readers(graph, TO_LINEAR):
+        chosen = choice[producer]
         if can_write_rows(producer, choice):
             op.output.name = producer.output.name
             _take_over(graph, op, producer, choice)
-            choice[producer] = _storing(
-                choice[producer], "to_linear", writes=LINEAR, computes=SLICED
-            )
+            found = candidates(producer, target).implementations
+            others = (i for i in found if (i.reads, i.writes) == (chosen.reads, LINEAR))
+            scattered = _storing(chosen, "to_linear", writes=LINEAR, computes=SLICED)
+            choice[producer] = next(others, scattered)
 
 
 def _absorb_integers(graph: Graph, choice: Choice, target: Target) -> None:

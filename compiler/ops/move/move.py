@@ -50,7 +50,6 @@ class Kernel:
 
 
 KERNELS = (
-    Kernel("move_out_of_slices", out_of_slices, reads=SLICED),
     Kernel("move", by_slices, SLICED, SLICED),
     Kernel("move_columns", side_by_side),
     Kernel("move_squares", by_squares),
@@ -58,6 +57,7 @@ KERNELS = (
     Kernel("move_rows", by_rows),
     Kernel("move_linear", by_elements),
     Kernel("move_from_linear", into_slices, writes=SLICED),
+    Kernel("move_out_of_slices", out_of_slices, reads=SLICED),
 )
 
 
