@@ -74,7 +74,9 @@ def _absorb(graph: Graph, choice: Choice, target: Target) -> None:
         if can_write_rows(producer, choice):
             op.output.name = producer.output.name
             _take_over(graph, op, producer, choice)
-            found = candidates(producer, target).implementations
+            # Others would read what the epilogue reads row-major, too.
+            alone = all(tensor.constant for tensor in producer.epilogue_inputs)
+            found = candidates(producer, target).implementations if alone else ()
             others = (i for i in found if (i.reads, i.writes) == (chosen.reads, LINEAR))
             scattered = _storing(chosen, "to_linear", writes=LINEAR, computes=SLICED)
             choice[producer] = next(others, scattered)

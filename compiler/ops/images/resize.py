@@ -126,7 +126,7 @@ def _one_channel(op: Op, target: Target) -> str | None:
 def _few_channels(op: Op, target: Target) -> str | None:
     channels = op.output.shape[3]
     if not 1 < channels <= min(FEW_CHANNELS, target.lanes - 1):
-        return f"it has not 2 to {FEW_CHANNELS} channels, fewer than lanes"
+        return f"it does not have 2 to {FEW_CHANNELS} channels, fewer than lanes"
     return no_row_slices(op, target, (), op.operand(0))
 
 
