@@ -32,19 +32,23 @@ def rows(dtype: str, zero: int, columns: int) -> Model:
     return model({"sums": sums, "squares": squares, "chosen": chosen})
 
 
+def kernels_that_agree(made: Model, device: str, folder: Path) -> str:
+    """The files of a model's kernels, which compute the bits of LiteRT."""
+    need_lanes(device, profile(DEVICE).slice_width)
+    compiled = pipeline.build(made.content, Options(device=DEVICE, fallback="none"))
+    found = run(compiled, device, folder, made.inputs)
+    assert_litert(found, made, 0.0, kernels="XNNPACK")
+    assert min(len(np.unique(each)) for each in found.values()) > 20
+    return " ".join(kernel.file for kernel in compiled.plan.kernels)
+
+
 @pytest.mark.parametrize("columns", [37, 48])
 @pytest.mark.parametrize(("dtype", "zero"), [("int8", -7), ("uint8", 131), ("int16", 0)])
 def test_they_have_the_bits_of_litert(
     dtype: str, zero: int, columns: int, opencl_device: str, tmp_path: Path
 ) -> None:
-    need_lanes(opencl_device, profile(DEVICE).slice_width)
-    made = rows(dtype, zero, columns)
-    compiled = pipeline.build(made.content, Options(device=DEVICE, fallback="none"))
-    files = " ".join(kernel.file for kernel in compiled.plan.kernels)
+    files = kernels_that_agree(rows(dtype, zero, columns), opencl_device, tmp_path)
     assert [name for name in KERNELS if name in files] == KERNELS
-    found = run(compiled, opencl_device, tmp_path, made.inputs)
-    assert_litert(found, made, 0.0, kernels="XNNPACK")
-    assert min(len(np.unique(each)) for each in found.values()) > 20
 
 
 def ends(dtype: str, zero: int, columns: int) -> Model:
@@ -68,14 +72,8 @@ def ends(dtype: str, zero: int, columns: int) -> Model:
 def test_outputs_are_stored_in_slices(
     dtype: str, zero: int, columns: int, opencl_device: str, tmp_path: Path
 ) -> None:
-    need_lanes(opencl_device, profile(DEVICE).slice_width)
-    made = ends(dtype, zero, columns)
-    compiled = pipeline.build(made.content, Options(device=DEVICE, fallback="none"))
-    files = " ".join(kernel.file for kernel in compiled.plan.kernels)
+    files = kernels_that_agree(ends(dtype, zero, columns), opencl_device, tmp_path)
     assert "_linear" not in files, files
-    found = run(compiled, opencl_device, tmp_path, made.inputs)
-    assert_litert(found, made, 0.0, kernels="XNNPACK")
-    assert min(len(np.unique(each)) for each in found.values()) > 20
 
 
 def test_integers_of_whole_slices_become_floats_in_every_language(way: Way, tmp_path: Path) -> None:
