@@ -3,6 +3,7 @@
 tflgpu.update is the same in the tensor's own memory, of which it writes that part alone.
 """
 
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -38,25 +39,33 @@ def _build(op: Op, target: Target) -> Launch:
 
 
 def _build_in_place(op: Op, target: Target) -> Launch:
-    return Launch.of(
-        op,
-        "move/update_in_place.jinja",
-        linear_grid(op.operand(1).elements),
-        reads={"part": op.operand(1), "starts": op.operand(2)},
-    )
+    return _launch_in_place(op, op.operand(1).shape, op.output.shape)
 
 
 def _build_rows_in_place(op: Op, target: Target) -> Launch:
-    part = op.operand(1)
-    batch, height, width, channels = bhwc(part.shape)
-    cells = (batch, height, width, channels // target.lanes)
+    def in_slices(shape: Shape) -> Shape:
+        *pixels, channels = bhwc(shape)
+        return (*pixels, channels // target.lanes)
+
+    launch = _launch_in_place(op, in_slices(op.operand(1).shape), in_slices(op.output.shape))
+    variables = {**launch.variables, "in_rows": True}
+    return replace(launch, variables=variables, variant="_rows", whole_slices=("part",))
+
+
+def _launch_in_place(op: Op, cells: Shape, whole: Shape) -> Launch:
+    """A work-item for each of `cells`, of which the tensor has `whole`."""
+    part, starts = op.operand(1), op.operand(2)
     return Launch.of(
         op,
-        "move/update_in_place_rows.jinja",
+        "move/update_in_place.jinja",
         linear_grid(prod(cells)),
-        reads={"part": part, "starts": op.operand(2)},
-        variables={"cells": cells, "whole": bhwc(op.output.shape), "leading": 4 - len(part.shape)},
-        whole_slices=("part",),
+        reads={"part": part, "starts": starts},
+        variables={
+            "cells": cells,
+            "whole": whole,
+            "leading": len(cells) - len(part.shape),
+            "in_rows": False,
+        },
     )
 
 

@@ -13,7 +13,8 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler.accessors import Buffer, Sliced
-from tflgpu.compiler.accessors.codecs import Half
+from tflgpu.compiler.accessors.codecs import Half, HalfNumbers
+from tflgpu.compiler.accessors.linear import Linear
 from tflgpu.compiler.language.expression import Name
 from tflgpu.compiler.language.language import OPENCL
 from tflgpu.compiler.language.primary import Call
@@ -72,6 +73,12 @@ def test_half_accessors_name_no_language() -> None:
     stored = Call("store_half", Name("x"), i, Name("v"))
     assert view.assign(i, Name("v")).items == (Evaluate(stored),)
     assert str(view.lane(0, 0, 0, c)) == "half_lane(x, c / 4 * 35, c % 4)"
+
+
+def test_lanes_of_ragged_rows_of_halves_are_floats() -> None:
+    rows = Linear(Buffer("x", OPENCL, 4), HalfNumbers(), (3, 7))
+    each = ", ".join(f"half_at(x, {index})" for index in ("i", "i + 1", "i + 2", "i + 3"))
+    assert str(rows.load_slice(Name("i"))) == f"(float4)({each})"
 
 
 def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> None:
